@@ -218,7 +218,8 @@ def _with_members(ground: Ground, parts: list[set[int]]) -> list[set[int]]:
         for (start, end), several in ground.links.items():
             if start in alone and end not in alone:
                 ahead[next(number for number, part in enumerate(parts) if end in part)] += several
-        parts[max(ahead, key=lambda number: ahead[number])] |= alone
+        # Relays of another piece change no part.
+        parts[max(ahead, key=lambda number: ahead[number], default=0)] |= alone
     return parts
 
 

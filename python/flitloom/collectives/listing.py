@@ -36,6 +36,7 @@ from flitloom.collectives.rounds import (
     ways_round,
 )
 from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, extent, most_messages, shifted
+from flitloom.collectives.routed import routed_exchanges
 from flitloom.collectives.search import collective
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.collectives.telling import Told, untold
@@ -191,7 +192,8 @@ def in_rounds(ground: Ground, operation: str, plain: bool, prices: Sequence[Pric
             "shifts": lambda: shift_messages(order, shift_rounds(ground, order)),
             "Bruck": partial(bruck_exchange_messages, order),
         }
-        return [replace(one, messages=makers[one.name]) for one in exchanges_of_all(ground, order)]
+        between = [replace(one, messages=makers[one.name]) for one in exchanges_of_all(ground, order)]
+        return [*routed_exchanges(ground), *between]
     if grid and not topology.failed_nodes:
         found = algorithms(ground.sizes) if plain else on_grid(ground)
     else:

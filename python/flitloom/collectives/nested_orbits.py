@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.collectives.nested import HOP, Nested, nested, numbers, offsets
-from flitloom.collectives.nested_unlike import EVEN, NEW, Path, Ways, better_rounds, mellowed
+from flitloom.collectives.nested_unlike import EVEN, NEW, Path, Ways, better_rounds, mellowed, whole_shares
 from flitloom.collectives.prices import network_symmetries
 from flitloom.collectives.rounds_plan import Messages
 from flitloom.spec.ground import Ground
@@ -242,37 +242,14 @@ def _begin(search: _Search, ground: Ground, whole: Nested, costs: Sequence[NDArr
 
 
 def _whole_shares(search: _Search) -> Turned:
-    """Pieces of every way, the largest rests rounded up, then moved while busiest links have less."""
+    """The same with whole pieces of every way."""
     known, pieces = search.orbits, search.orbits.pieces
-    places = [
-        [n for n, path in enumerate(search.paths) if path.owner == one] for one in range(len(known.firsts))
-    ]
-    shares = [0] * len(search.paths)
-    room = (pieces * known.counts // len(known.images)).tolist()
-    for several, most in zip(places, room, strict=True):
-        wanted = [search.parts[number] * most for number in several]
-        down = [int(one + 1e-9) for one in wanted]
-        order = sorted(range(len(several)), key=lambda one: down[one] - wanted[one])
-        for one in order[: most - sum(down)]:
-            down[one] += 1
-        for number, share in zip(several, down, strict=True):
-            shares[number] = share
-    each = np.array([path.loads / room[path.owner] for path in search.paths])
-    loads = np.tensordot(np.array(shares, dtype=np.float64), each, 1)
-    best, moved = float(loads.max(axis=1).sum()), True
-    while moved:
-        moved = False
-        for several in places:
-            for number in [one for one in several if shares[one]]:
-                tried = loads - each[number] + each[several]
-                sums = tried.max(axis=2).sum(axis=1)
-                to = int(sums.argmin())
-                if sums[to] < best - 1e-9 and shares[number]:
-                    shares[number], moved = shares[number] - 1, True
-                    shares[several[to]] += 1
-                    loads, best = tried[to], float(sums[to])
+    owners = np.array([path.owner for path in search.paths])
+    room = pieces * known.counts // len(known.images)
+    loads = np.array([path.loads for path in search.paths])
+    shares, busiest = whole_shares(np.array(search.parts), owners, room, loads)
     kept = [(path, share) for path, share in zip(search.paths, shares, strict=True) if share]
-    return Turned(kept, pieces, tuple(loads.max(axis=1).tolist()))
+    return Turned(kept, pieces, busiest)
 
 
 def turned_messages(ground: Ground, found: Turned) -> Messages:

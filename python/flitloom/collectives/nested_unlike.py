@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 from flitloom.collectives.nested import HOP, MOST_ROUNDS, nested, offsets, searched
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.rounds_plan import Messages
-from flitloom.collectives.unlike import Routes, routes
+from flitloom.collectives.unlike import FEW, Routes, routes
 from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
 
-#: Equal pieces in which the ways of a chunk share it.
-PIECES = 48
-#: Times that prices lead to further ways, and moves that are tried for every chunk in each of them.
-TURNS, MOVES = 12, 60
+#: Equal pieces in which the ways of a chunk share it; many on networks of few nodes.
+PIECES, FINE = 48, 1_000_000
+#: Times that prices lead to further ways at least and at most, and those by the square of the nodes.
+TURNS, TURNS_WORK = (12, 48), 9000
+#: Moves that are tried for every chunk in each of them.
+MOVES = 60
 #: Nodes by nodes by moves, at most.
 WORK = 250_000
 #: Times that a way may have no share before it is forgotten.
@@ -227,7 +229,7 @@ def mixed(ground: Ground, prices: Prices) -> Mixed:
     ...     found = mixed(ground, prices)
     ...     print(len(found.loads), found.pieces, round(sum(found.loads), 2), round(prices.chunks, 2))
     1 1 3.0 3.0
-    2 48 2.38 2.32
+    2 1000000 2.33 2.32
     """
     rounds = len(prices.links)
     search = _Search(ground, rounds)
@@ -236,11 +238,11 @@ def mixed(ground: Ground, prices: Prices) -> Mixed:
         costs = [table.costs(np.array(prices.links[0]))]
         for owner in range(count):
             search.path(owner, (np.arange(count) != owner).astype(np.int64), costs)
-        kept = [(path, 1) for path in search.paths]
-        return Mixed(kept, 1, _busiest(kept, 1))
+        loads = np.sum([path.loads for path in search.paths], axis=0)
+        return Mixed([(path, 1) for path in search.paths], 1, (float(loads.max()),))
     own, moves = search.begin(prices), max(min(MOVES, WORK // count**2), 1)
     lengths = np.array(prices.links)
-    for turn in range(TURNS):
+    for turn in range(int(np.clip(TURNS_WORK // count**2, *TURNS))):
         _, latest = search.mix("ipm")
         lengths = mellowed(NEW * latest + (1 - NEW) * lengths if turn else latest, table.widths, 0.0)
         calm = mellowed(lengths, table.widths, EVEN)
@@ -249,28 +251,61 @@ def mixed(ground: Ground, prices: Prices) -> Mixed:
             own[owner] = better_rounds(owner, own[owner], whole, moves, turn * count + owner)
             search.path(owner, own[owner], costs)
     parts, _ = search.mix("ipm")
-    shares = _whole_shares(parts, [path.owner for path in search.paths], count)
+    owners, loads = (np.array([getattr(path, name) for path in search.paths]) for name in ("owner", "loads"))
+    pieces = FINE if count <= FEW else PIECES
+    shares, busiest = whole_shares(parts, owners, np.full(count, pieces), loads)
     kept = [(path, share) for path, share in zip(search.paths, shares, strict=True) if share]
-    return Mixed(kept, PIECES, _busiest(kept, PIECES))
+    return Mixed(kept, pieces, busiest)
 
 
-def _busiest(kept: Sequence[tuple[Path, int]], pieces: int) -> tuple[float, ...]:
-    """Per round the chunks on the busiest link."""
-    loads = sum(share / pieces * path.loads for path, share in kept)
-    return tuple(np.asarray(loads).max(axis=1).tolist())
+def whole_shares(
+    parts: NDArray[np.float64],
+    owners: NDArray[np.int64],
+    room: NDArray[np.int64],
+    loads: NDArray[np.float64],
+) -> tuple[list[int], tuple[float, ...]]:
+    """Pieces of every way, and per round the chunks on the busiest link.
 
+    The largest rests are rounded up. Then pieces are moved while busiest links have less, if they are few.
 
-def _whole_shares(parts: NDArray[np.float64], owners: Sequence[int], count: int) -> list[int]:
-    """Pieces of every way, the largest rests rounded up, so that all pieces of a chunk have one."""
-    wanted = parts * PIECES
-    found = np.floor(wanted + 1e-9).astype(int)
-    for owner in range(count):
-        mine = np.flatnonzero(np.array(owners) == owner)
-        rest = PIECES - int(found[mine].sum())
-        order = mine[np.argsort(found[mine] - wanted[mine], kind="stable")]
-        found[order[:rest]] += 1
-    shares: list[int] = found.tolist()
-    return shares
+    Parameters
+    ----------
+    parts : array of float
+        The share of a chunk that takes each way.
+    owners : array of int
+        By way whose chunk it is.
+    room : array of int
+        By owner the pieces of its chunk.
+    loads : array of float, by way, round and link
+        Chunks on every link, if the whole chunk takes the way.
+
+    Examples
+    --------
+    >>> loads = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])  # either link
+    >>> whole_shares(np.array([0.6, 0.4]), np.array([0, 0]), np.array([4]), loads)
+    ([2, 2], (0.5,))
+    """
+    places = [np.flatnonzero(owners == owner) for owner in range(len(room))]
+    wanted = parts * room[owners]
+    shares = np.floor(wanted + 1e-9).astype(np.int64)
+    for mine, most in zip(places, room, strict=True):
+        order = mine[np.argsort(shares[mine] - wanted[mine], kind="stable")]
+        shares[order[: most - shares[mine].sum()]] += 1
+    each = loads / room[owners][:, None, None]
+    sums = np.tensordot(shares.astype(np.float64), each, 1)
+    best, moved = float(sums.max(axis=1).sum()), room.max() < FINE
+    while moved:
+        moved = False
+        for mine in places:
+            for number in mine[shares[mine] > 0]:
+                tried = sums - each[number] + each[mine]
+                busiest = tried.max(axis=2).sum(axis=1)
+                to = int(busiest.argmin())
+                if busiest[to] < best - 1e-9:
+                    shares[number], moved = shares[number] - 1, True
+                    shares[mine[to]] += 1
+                    sums, best = tried[to], float(busiest[to])
+    return shares.tolist(), tuple(sums.max(axis=1).tolist())
 
 
 def mixed_messages(ground: Ground, found: Mixed) -> Messages:
@@ -287,13 +322,20 @@ def mixed_messages(ground: Ground, found: Mixed) -> Messages:
     (1, [(1, 0, 1, 0, 1), (1, 0, 2, 0, 1)])
     """
     half, members = len(found.loads), ground.working
-    made = Messages(found.pieces, alike=False)
-    first = 0
-    for path, share in sorted(found.paths, key=lambda one: one[0].owner):
-        place = path.owner * found.pieces + first
+    paths, first, begins = sorted(found.paths, key=lambda one: one[0].owner), 0, []
+    for _, share in paths:
+        begins.append(first)
         first = (first + share) % found.pieces
+    # Chunks are cut where the ways of some chunk change.
+    cuts = sorted({*begins, found.pieces})
+    places = {cut: place for place, cut in enumerate(cuts)}
+    lengths = tuple(np.diff(cuts).tolist())
+    made = Messages(len(lengths), alike=False, lengths=lengths if len({*lengths}) > 1 else ())
+    for (path, share), begin in zip(paths, begins, strict=True):
+        place = path.owner * len(lengths) + places[begin]
+        count = places[begin + share] - places[begin]
         for end, (sender, when) in enumerate(zip(path.senders.tolist(), path.rounds.tolist(), strict=True)):
             if end != path.owner:
-                made.sums.append((half - when, members[end], members[sender], place, share))
-                made.moves.append((half + when - 1, members[sender], members[end], place, share))
+                made.sums.append((half - when, members[end], members[sender], place, count))
+                made.moves.append((half + when - 1, members[sender], members[end], place, count))
     return made

@@ -147,8 +147,8 @@ def _head(plan: RoundsPlan) -> None:
         raise SpecError.at("alike", "not all nodes see the same network")
     if (plan.sums or plan.partials) and plan.operation in ("all-gather", "all-to-all"):
         raise SpecError.at("sums", f"have no part in {plan.operation}")
-    if plan.operation == "all-to-all" and (plan.alike or plan.lengths or plan.pieces != members):
-        raise SpecError.at("pieces", "in an all-to-all a node has a part for every node, one by one")
+    if plan.operation == "all-to-all" and (plan.alike or plan.lengths or plan.pieces % members):
+        raise SpecError.at("pieces", "in an all-to-all a node has equal parts for every node, one by one")
     if plan.symmetries and (plan.alike or plan.lengths or plan.partials or not plan.owned):
         raise SpecError.at("symmetries", "they are of equal parts of all nodes, which are not alike")
     if plan.partials and plan.alike:
@@ -403,7 +403,8 @@ class _Replay:
         if self.plan.operation == "reduce-scatter":
             complete[np.arange(len(self.members))[:, None] != self.own] = True
         if self.plan.operation == "all-to-all":
-            complete[np.arange(len(self.members))[:, None] != np.arange(self.parts) % self.plan.pieces] = True
+            count, pieces = len(self.members), self.plan.pieces
+            complete[np.arange(count)[:, None] != np.arange(self.parts) % pieces * count // pieces] = True
         problems += [
             f"node {self.members[place]} does not get part {part}, or lacks contributions to it"
             for place, part in np.argwhere(~complete)[: MOST + 1].tolist()

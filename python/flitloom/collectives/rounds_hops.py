@@ -186,7 +186,8 @@ def hop_by_hop(plan: RoundsPlan, told: Told = untold) -> Hops:
     arrivals, found = Arrivals(), list[Transfer]()
     last: defaultdict[Link, list[int]] = defaultdict(list)
     ends, busiest, begin = list[int](), list[int](), 0
-    chunks = 1 if plan.operation == "all-to-all" else first[-1] // len(plan.members)
+    owners = len(plan.members) ** (2 if plan.operation == "all-to-all" else 1)
+    chunks = first[-1] // owners
     for turn, row in enumerate(telling(rows, told, 1)):
         work = [
             (one, number) for one in row for number in range(first[one.first], first[one.first + one.count])

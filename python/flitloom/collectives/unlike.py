@@ -33,8 +33,8 @@ MOST_NODES = 128
 STEPS, WORK = 400, 100_000_000
 #: Digits of prices and of lengths behind the point.
 DIGITS = 8
-#: Most rounds for which there are prices.
-MOST_ROUNDS = 6
+#: Most rounds for which there are prices, and how many more than the diameter on networks of few nodes.
+MOST_ROUNDS, FURTHER, FEW = 6, 2, 16
 #: Numbers of chunks that are looked at together.
 BATCH = 1 << 19
 
@@ -133,7 +133,7 @@ def least_chunks_unlike(ground: Ground) -> tuple[Prices, ...]:
     start = _start(ground, table)
     nodes, lengths = start[0]
     target = np.inf
-    for rounds in range(1, min(far, MOST_ROUNDS) + 1):
+    for rounds in range(1, min(far + FURTHER * (count <= FEW), MOST_ROUNDS) + 1):
         if rounds == 1:
             # All come straight from their owners.
             loads = table.loads(1 - np.eye(count))

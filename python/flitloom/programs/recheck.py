@@ -1396,8 +1396,8 @@ class Rounds:
         # Without sums a part is there or not.
         self.passed_on = self.name in ("all-gather", "all-to-all")
         self.pairs = self.name == "all-to-all"
-        blocks = self.pieces == len(self.members) and not self.alike and not document.get("lengths")
-        need(not self.pairs or blocks, "pieces: a node has a part for every node")
+        blocks = self.pieces % len(self.members) == 0 and not self.alike and not document.get("lengths")
+        need(not self.pairs or blocks, "pieces: a node has equal parts for every node")
         lengths = [whole(one, 1, 1 << 40, "lengths") for one in document.get("lengths", [])]
         need(len(lengths) in (0, self.pieces), f"lengths: {self.pieces} are needed")
         # How long the parts before every part are together.
@@ -1492,7 +1492,9 @@ class Rounds:
                 else:
                     has.update(((node, part), bit[node]) for node in self.members)
                 ends = [owner] if self.name[0] == "r" else self.members
-                wanted += [(node, part) for node in (ends if not self.pairs else [ends[part % self.pieces]])]
+                if self.pairs:
+                    ends = [self.members[part % self.pieces * len(self.members) // self.pieces]]
+                wanted += [(node, part) for node in ends]
         by_round = [[] for _ in range(self.count)]
         for adds, row in self.rows:
             turn, start, end, first, count, *made = (whole(value, 0, 1 << 32, "a row") for value in row)
