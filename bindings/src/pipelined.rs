@@ -20,8 +20,12 @@ pub struct Pipelined {
     records: Vec<PacketRecord>,
 }
 
+fn pairs(options: &[(String, String)]) -> impl Iterator<Item = (&String, &String)> {
+    options.iter().map(|(name, value)| (name, value))
+}
+
 /// Options of a file. Fails with the one that is not known.
-fn options_of(options: &[(String, String)]) -> PyResult<Options> {
+pub fn options_of<'a>(options: impl IntoIterator<Item = (&'a String, &'a String)>) -> PyResult<Options> {
     let mut all = Options::default();
     for (name, value) in options {
         if !all.set(name, value) {
@@ -44,7 +48,7 @@ impl Pipelined {
     ) -> PyResult<Self> {
         let rank = ranks.map(Ranks::rank).transpose()?;
         let parts = Parts { threads, rank, ..Parts::default() };
-        match Phases::in_parts(&options_of(&options)?, packets, parts) {
+        match Phases::in_parts(&options_of(pairs(&options))?, packets, parts) {
             Ok(phases) => Ok(Self { phases, records: Vec::new() }),
             Err(error) => Err(PyValueError::new_err((error.option, error.text))),
         }
@@ -117,7 +121,7 @@ impl Judged {
     /// A run at its beginning. Fails with the option and what is wrong with it.
     #[new]
     fn new(options: Vec<(String, String)>) -> PyResult<Self> {
-        let judged = booksim::Judged::new(&options_of(&options)?);
+        let judged = booksim::Judged::new(&options_of(pairs(&options))?);
         judged.map(Self).map_err(|error| PyValueError::new_err((error.option, error.text)))
     }
 

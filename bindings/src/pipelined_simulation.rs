@@ -6,18 +6,21 @@ use crate::{
     film::add_moved,
     lists::named,
     network::{Network, Routers},
+    pipelined::options_of,
     ranks::Ranks,
     simulation::{Held, link_cells},
 };
 use flitloom_core::{
+    booksim::OptionError,
     engine::{
         Options, Setup, Simulation, SimulationError,
         pipelined::{
             AllocatorKind, BlockedQueue, BufferPolicy, Config, ConfigError, Lanes, Pipeline, Place, Priority,
-            Replies, Switched,
+            Replies, Rules, Switched,
         },
     },
     fabric::{Direction, Graph},
+    fault::Fault,
     probe::{Film, IDLE, LinkOccupation, LinkTime, NoProbe, PacketRecords},
     routing::ChannelRule,
     traffic::{self, PacketSource},
@@ -102,6 +105,8 @@ enum Ways<'a> {
     ByTables(Arc<Graph>, Box<Switched>),
     /// By a routing function of a grid.
     InGrid(&'a Routers),
+    /// As a file of BookSim2 says, over a grid.
+    AsDescribed(Box<Rules>),
 }
 
 impl Ways<'_> {
@@ -166,9 +171,27 @@ pub struct Router {
     crossbar_delay: u32,
     credit_delay: u32,
     wait_for_tail_credit: bool,
+    /// Options of a file of BookSim2, which say all the rest.
+    options: Option<HashMap<String, String>>,
 }
 
 impl Router {
+    /// What a file of BookSim2 says of routers and their network, if there is one.
+    fn described(&self, py: Python<'_>, nodes: usize) -> PyResult<Option<(Config, Rules)>> {
+        let Some(options) = &self.options else { return Ok(None) };
+        let refused = |error: OptionError| {
+            let place = format!("router.options.{}", error.option);
+            spec_error(py, &place, Fault::at(place.clone(), error.text, ""))
+        };
+        let options = options_of(options)?;
+        let rules = options.rules().map_err(refused)?;
+        if rules.nodes() != nodes {
+            let text = format!("describe {} nodes, and the network has {nodes}", rules.nodes());
+            return Err(spec_error(py, "router.options", text));
+        }
+        Ok(Some((options.config().map_err(refused)?, rules)))
+    }
+
     /// What the core takes, with so many channels where none are given.
     fn config(&self, py: Python<'_>, channels: usize) -> PyResult<Config> {
         let field = |name: &str| format!("router.{name}");
@@ -222,25 +245,34 @@ pub fn begin(
         return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
     }
     let of_grid = tables.as_ref().and_then(|tables| tables.grid.clone());
-    let ways = match (tables, routers) {
-        (Some(tables), _) => Ways::of_tables(py, tables)?,
-        (None, Some(routers)) => Ways::InGrid(routers),
-        (None, None) => return Err(spec_error(py, "tables", "none are given, and hosts are at switches")),
+    let (described, rules) = router.described(py, nodes)?.unzip();
+    let ways = match (tables, routers, rules) {
+        (_, _, Some(rules)) => Ways::AsDescribed(Box::new(rules)),
+        (Some(tables), _, _) => Ways::of_tables(py, tables)?,
+        (None, Some(routers), _) => Ways::InGrid(routers),
+        (None, None, _) => return Err(spec_error(py, "tables", "none are given, and hosts are at switches")),
     };
     let directions = || Ok::<_, PyErr>(network.grid(py)?.shape().directions());
     let ports = match (&ways, &of_grid) {
-        (Ways::InGrid(_), _) => Ports::of_grid(nodes, directions()?),
+        (Ways::InGrid(_) | Ways::AsDescribed(_), _) => Ports::of_grid(nodes, directions()?),
         (Ways::ByTables(graph, _), None) => Ports::of_graph(graph),
         (Ways::ByTables(graph, _), Some(grid)) => Ports::of_tables_of_grid(graph, grid, directions()?),
     };
     let classes = match &ways {
         Ways::InGrid(routers) => routers.classes().into(),
         Ways::ByTables(_, switched) => switched.lanes(),
+        Ways::AsDescribed(_) => 1,
     };
     let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads, ranks } =
         settings;
-    let mut config = router.config(py, (2 * classes * parts) as usize)?;
-    config.latency = latency;
+    let mut config = match described {
+        Some(config) => config,
+        None => {
+            let mut own = router.config(py, (2 * classes * parts) as usize)?;
+            own.latency = latency;
+            own
+        }
+    };
     if let Some((length, places)) = replies {
         config.answer(Replies { length, places }, parts == 2).map_err(|error| of_router(py, &error))?;
     }
@@ -259,6 +291,7 @@ pub fn begin(
             let (shape, router) = (routers.inner.fabric().shape(), routers.inner.router());
             Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines))
         }
+        Ways::AsDescribed(rules) => Place::Described(rules),
     };
     let rank = ranks.map(Ranks::rank).transpose()?;
     let records = |links| {

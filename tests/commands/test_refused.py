@@ -22,19 +22,15 @@ def test_a_file_that_a_verb_does_not_take_is_called_by_its_kind(capsys):
     write_chakra([[Operation("send", 64, 1)], [Operation("recv", 64, 0)]], "trace.et")
     made("simulate --torus 4x4 --pattern shfl -o result.nc", "route --torus 4x4 -o tables.json")
     kinds = {
-        "view mesh.cfg -o page.html": "mesh.cfg: is a file of BookSim2, which flitloom view does not take; "
-        "flitloom simulate, flitloom convert, flitloom load curve or flitloom load saturation take it",
         "view trace.0.et -o page.html": "trace.0.et: is a message graph, which flitloom view does not take",
         "convert result.nc a.goal": "result.nc: is a result, which flitloom convert does not take; flitloom "
         "view takes it",
         "simulate tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables tab",
         "load curve tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables t",
         "load saturation tables.json --pattern rand": "tables.json: is a file of routing tables; write --tab",
-        "simulate mesh.cfg --html page.html": "--html: a file of BookSim2 is run without records",
-        "simulate mesh.cfg --picture link.png": "--picture: a file of BookSim2 is run without records",
-        "simulate mesh.cfg --checkpoint a.flit": "--checkpoint: a file of BookSim2 is run without a saved st",
-        "simulate mesh.cfg --matrix a.csv": "--matrix: packets of a file of BookSim2 are drawn by its option",
-        "simulate mesh.cfg --packet-table a.csv": "--packet-table: packets of a file of BookSim2 are drawn",
+        "simulate mesh.cfg --html page.html --booksim": "--booksim: prints what BookSim2 measures of the pac",
+        "simulate mesh.cfg --html page.html topology=fattree": "topology: is fattree; records, pages and ot",
+        "simulate mesh.cfg --html page.html sim_count=2": "sim_count: is 2: records are of one run; give 1",
         "load curve mesh.cfg --store a.sqlite": "--store: does not go with a file of BookSim2; flitloom",
         "load saturation mesh.cfg --store a.sqlite": "--store: does not go with a file of BookSim2; flitloom",
         "load saturation mesh.cfg --full-start": "--full-start: files of BookSim2 are judged by BookSim2",

@@ -14,7 +14,7 @@ use crate::{
         Rank,
         pipelined::{
             AllocatorKind, BufferPolicy, Config, Division, Kind, Limit, Policy, Priority, Ranges, RoundTrips,
-            Run, Sharing, Subnet, Wanted,
+            Rules, Run, Sharing, Subnet, Wanted,
         },
     },
     fault::Fault,
@@ -214,6 +214,32 @@ impl Options {
     /// An option has a value that is not known, or that BookSim2 does not survive.
     pub fn config(&self) -> Result<Config, OptionError> {
         config(self)
+    }
+
+    /// The network of a file with its routers and routing function, for packets that do not come of the file.
+    ///
+    /// ```
+    /// use flitloom_core::booksim::Options;
+    /// let mut options = Options::default();
+    /// assert!(options.set("topology", "torus") && options.set("k", "4") && options.set("routing_function", "dim_order"));
+    /// assert_eq!(options.rules()?.nodes(), 16);
+    /// # Ok::<(), flitloom_core::booksim::OptionError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`config`](Self::config), or messages are of several kinds.
+    pub fn rules(&self) -> Result<Rules, OptionError> {
+        let config = config(self)?;
+        if config.classes > 1 {
+            return refuse("classes", "packets that do not come of the file are of one class; give 1");
+        }
+        if config.kinds.len() > 1 || config.kinds.start != Kind::Any as usize {
+            return refuse("use_read_write", "packets that do not come of the file are not answered; give 0");
+        }
+        if self.within("subnets", SUBNETS)? > 1 {
+            return refuse("subnets", "packets that do not come of the file have one network; give 1");
+        }
+        networks::rules(self, config)
     }
 }
 

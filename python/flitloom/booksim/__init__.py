@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flitloom.booksim.running import Outcome, demand, run
     from flitloom.load.booksim_curves import run_curve as curve
     from flitloom.load.booksim_curves import run_saturation as saturation
+    from flitloom.run.booksim_experiments import experiment, network
 
 #: Where each name is. A look at a file needs no router, so nothing is imported here.
 _HOMES = {
@@ -28,7 +29,9 @@ _HOMES = {
     "Outcome": "flitloom.booksim.running:Outcome",
     "curve": "flitloom.load.booksim_curves:run_curve",
     "demand": "flitloom.booksim.running:demand",
+    "experiment": "flitloom.run.booksim_experiments:experiment",
     "is_booksim": "flitloom.booksim.options:is_booksim",
+    "network": "flitloom.run.booksim_experiments:network",
     "read": "flitloom.booksim.options:read",
     "run": "flitloom.booksim.running:run",
     "saturation": "flitloom.load.booksim_curves:run_saturation",
@@ -43,4 +46,15 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-__all__ = ["Options", "Outcome", "curve", "demand", "is_booksim", "read", "run", "saturation"]
+__all__ = [
+    "Options",
+    "Outcome",
+    "curve",
+    "demand",
+    "experiment",
+    "is_booksim",
+    "network",
+    "read",
+    "run",
+    "saturation",
+]

@@ -139,6 +139,19 @@ class Network(Fixed):
         """
         return self.is_pipelined and self.topology.has_tables
 
+    @property
+    def is_straight(self) -> bool:
+        """Whether routes in a grid are those of `Router.routing`, and no others that options of BookSim2 say.
+
+        >>> import flitloom as fl
+        >>> fl.Network(fl.Torus(4, 4)).is_straight
+        True
+        """
+        options = self.router.options
+        return options is None or (
+            options.get("topology") == "mesh" and options.get("routing_function") in {"dor", "dim_order"}
+        )
+
     def followed(self) -> Followed | None:
         """The tables by destination that packets follow, and whose they are; or none."""
         return followed(self.topology) if self.follows_tables else None
@@ -197,10 +210,13 @@ class Network(Fixed):
     def route_bound(self, workload: _core.Workload) -> Bound | None:
         """A duration that a workload cannot beat on its routes in a grid, and what it rests on.
 
-        ``None`` for traffic that is not listed, and where packets go by tables by destination. Links and
-        ports transfer a flit per cycle with any routers, and pipelined ones take longer for a hop.
+        ``None`` for traffic that is not listed, and where packets go by tables by destination or as options
+        of BookSim2 say. Links and ports transfer a flit per cycle with any routers, and pipelined ones take
+        longer for a hop.
         """
-        return None if self.follows_tables else _core.lower_bound(self.grid("bounds are of"), workload)
+        if self.follows_tables or not self.is_straight:
+            return None
+        return _core.lower_bound(self.grid("bounds are of"), workload)
 
     def working_links(self) -> list[bool]:
         """Whether every link works, by the numbers of links in records.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flitloom._core import LIMITS, LISTS
+from flitloom._core import LIMITS, LISTS, pipelined_options
+from flitloom.errors import show, unknown_parts
 from flitloom.spec.base import Problems, problem, whole_number
 
 #: Models of a router.
@@ -35,6 +36,7 @@ PIPELINED: dict[str, Any] = {
     "message_classes": 1,
     "reply_length": None,
     "reply_places": None,
+    "options": None,
 }
 #: Fields of the other model only.
 ONE_CYCLE = (
@@ -61,12 +63,32 @@ def check_model(data: Mapping[str, Any]) -> dict[str, Any]:
         others += ["preset"] if data.get("preset") is not None else []
         for name in others:
             problems.add(name, problem("belongs to routers of one cycle", "leave it out"))
+        if data.get("options") is not None:
+            # Specs that are written out have all fields.
+            said = PIPELINED.keys() - {"options"} | {"routing"}
+            for name in sorted(said & {name for name, value in data.items() if value not in (None, "do")}):
+                problems.add(name, problem("is stated by the options of BookSim2", "leave it out"))
     elif model == MODELS[0]:
         for name in PIPELINED:
             if data.get(name) is not None:
                 problems.add(name, problem("belongs to pipelined routers", "give router.model = pipelined"))
     problems.end()
     return {"buffer": BUFFER, **data} if model == "pipelined" else dict(data)
+
+
+def described(value: Any, _: Any = None) -> dict[str, str]:
+    """Options of BookSim2 by their names, as its files have them."""
+    if not isinstance(value, Mapping):
+        raise problem(f"{show(value)} is not a table", 'write options = { num_vcs = "4" }')
+    problems = Problems()
+    known = [name for name, _ in pipelined_options()]
+    for name, given in value.items():
+        if name not in known:
+            problems.add(str(name), problem(*unknown_parts(name, known)))
+        elif not isinstance(given, str):
+            problems.add(name, problem(f"{show(given)} is not a text", f'write {name} = "{given}"'))
+    problems.end()
+    return dict(value)
 
 
 def _unset(name: str) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from flitloom._core import LIMITS, LISTS, routing_functions
+from flitloom._core import LIMITS, LISTS, pipelined_options, routing_functions
 from flitloom.spec import pipeline
 from flitloom.spec.base import (
     Checked,
@@ -64,6 +64,11 @@ def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
     return _scheme(value, info)
 
 
+_OPTIONS = {
+    "type": "object",
+    "propertyNames": {"enum": [name for name, _ in pipelined_options()]},
+    "additionalProperties": {"type": "string"},
+}
 _LAST_PORT, _MOST_ORDERED = 2 * LIMITS["dimensions"], 1 << 24
 _PORT = {"type": "integer", "minimum": 0, "maximum": _LAST_PORT}
 
@@ -200,6 +205,9 @@ class Router(SpecModel):
         request from the network. Any number without.
     message_classes : {1, 2}
         Whether requests and replies share the channels of links, or have half of them each.
+    options : dict of str to str, optional
+        What a file of BookSim2 says of a mesh or torus, its routing function and its routers, in place of all
+        fields of pipelined ones but channels and buffer; `flitloom.booksim.experiment` gives them.
     preset : {"machine", "t15", "s07", "cup-stacking"}, optional
         Start from another router: a machine's, with queues of 16 flits and balanced ties, or that of a paper:
         state-propagation-throttling-2015, scaling-effects-2007, or
@@ -260,6 +268,7 @@ class Router(SpecModel):
     reply_length: Annotated[int, whole(1, 1 << 16, "flits")] | None = None
     reply_places: Annotated[int, whole(1, 1 << 20, "requests")] | None = None
     message_classes: Annotated[int, whole(1, 2)] | None = None
+    options: Annotated[dict[str, str], Checked(pipeline.described, _OPTIONS)] | None = None
 
     if TYPE_CHECKING:
 
@@ -297,6 +306,7 @@ class Router(SpecModel):
             reply_length: int | None = None,
             reply_places: int | None = None,
             message_classes: int | None = None,
+            options: Mapping[str, str] | None = None,
             preset: Literal["machine", "t15", "s07", "cup-stacking"] | str | None = None,
         ) -> None: ...
 
@@ -315,6 +325,8 @@ class Router(SpecModel):
         written: dict[str, Any] = handler(self)
         if self.ties == "wrap":
             written.pop("ties", None)
+        if self.options is None:
+            written.pop("options", None)
         if self.model == pipeline.MODELS[0]:
             return {
                 name: value for name, value in written.items() if name not in {"model", *pipeline.PIPELINED}

@@ -53,6 +53,7 @@ pub use measures::{ClassFacts, Delays, Rates};
 pub use networks::{Lanes, Switched};
 pub use pipeline::{Pipeline, Place};
 pub use priority::Priority;
+pub use rules::Rules;
 #[cfg(test)]
 pub(crate) use with_form::Form;
 pub(crate) use {
@@ -63,7 +64,6 @@ pub(crate) use {
     network::{MOST_IN_LINE, Network, Place as HeaderPlace},
     numbers::Numbers,
     routers::Wanted,
-    rules::Rules,
     run::Run,
     source::Source,
     subnet::Subnet,

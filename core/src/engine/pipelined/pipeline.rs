@@ -41,6 +41,8 @@ pub enum Place<'a> {
     Grid(&'a Shape, RoutingFunction, ChannelRule),
     /// A graph with tables by destination.
     Graph(&'a Graph, &'a Switched),
+    /// What a file of BookSim2 describes, with its routing function.
+    Described(&'a Rules),
 }
 
 /// Pipelined routers in motion, and what is known of them beside what every [`Simulation`](crate::engine::Simulation)
@@ -75,12 +77,13 @@ impl Pipeline {
         workload: &Workload,
         seed: u64,
     ) -> Result<Rules, SimulationError> {
-        if config.cuts_by_next_port {
+        if config.cuts_by_next_port && !matches!(place, Place::Described(_)) {
             let problem = "divides channels as routing functions of BookSim2's networks do";
             return Err(ConfigError::from(Fault::at("noq", problem, "leave it out")).into());
         }
         let (config, latency, replies) = (config.clone(), config.latency, config.replies);
         let mut rules = match *place {
+            Place::Described(rules) => Ok(rules.clone()),
             Place::Grid(shape, function, rule) => {
                 let (grid, wiring) = Grid::new(shape, function, rule, seed, latency);
                 Rules::new(config, grid, wiring)

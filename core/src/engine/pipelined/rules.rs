@@ -21,14 +21,14 @@ pub(super) const SWITCH_LAST: i64 = i32::MIN as i64;
 
 /// The rules of all routers: their options, and the network that they are of.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
-    pub config: Config,
-    pub network: Arc<dyn Network>,
-    pub wiring: Wiring,
+pub struct Rules {
+    pub(crate) config: Config,
+    pub(crate) network: Arc<dyn Network>,
+    pub(crate) wiring: Wiring,
     /// Flits of the largest packet.
-    pub largest: u32,
+    pub(crate) largest: u32,
     /// Whether the switch is allocated without listed requests.
-    pub is_plain_switch: bool,
+    pub(crate) is_plain_switch: bool,
 }
 
 impl Deref for Rules {
@@ -65,6 +65,12 @@ impl Rules {
         let largest = 1;
         let network = Arc::new(network);
         Ok(Self { config, network, wiring, largest, is_plain_switch })
+    }
+
+    /// How many nodes send and receive.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.wiring.nodes()
     }
 
     /// The channels of a kind of message.

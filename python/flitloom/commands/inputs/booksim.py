@@ -15,12 +15,16 @@ from flitloom.booksim.results import results
 from flitloom.commands import load_options, screen
 from flitloom.commands.actions import perform
 from flitloom.commands.convert import Asked as Converted
+from flitloom.commands.inputs.experiment import simulate_fields
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.running import check_threads
+from flitloom.commands.inputs.showing import film_of_experiment, show
 from flitloom.commands.load_curve import Points, Rows
-from flitloom.commands.options.simulation import Outputs, Simulated
+from flitloom.commands.options.simulation import Kept, Outputs, Simulated
+from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.ground import ranks
+from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import check_output, write_text
 
 #: Columns of tables.
@@ -37,6 +41,9 @@ COLUMNS = {
 def simulate(asked: Simulated) -> None:
     """Run the file or several, and print the results as flitloom or as BookSim2 does."""
     assert asked.file is not None
+    if _wants_experiment(asked):
+        _simulate_experiment(asked, asked.file)
+        return
     if asked.printed.json and asked.printed.as_booksim:
         raise SpecError("--booksim, --json: print different things; give one of them")
     threads = asked.kept.threads
@@ -76,6 +83,40 @@ def simulate(asked: Simulated) -> None:
             "the mean latency passed latency_thres: the offered load is beyond saturation; lower "
             "injection_rate, or raise latency_thres if the network is slow and not full"
         )
+
+
+def _wants_experiment(asked: Simulated) -> bool:
+    """Whether packets of one's own are given, or what only an experiment has."""
+    given = (asked.kept.checkpoint, asked.traffic.matrix, asked.traffic.packet_table)
+    return asked.records or any(one is not None for one in given)
+
+
+def _simulate_experiment(asked: Simulated, file: Path) -> None:
+    """Simulate the network of the file as an experiment, with its own packets if no others are given."""
+    if others := [one for one in asked.overrules if "=" not in one]:
+        raise SpecError.at(show_file(others[0]), "records and packets are of one file", "give one")
+    if asked.printed.as_booksim:
+        raise SpecError.at(
+            "--booksim", "prints what BookSim2 measures of the packets of the file", "leave it out"
+        )
+    options = read(file, asked.overrules)
+    own = asked.traffic.matrix is None and asked.traffic.packet_table is None
+    if own:
+        found = booksim.experiment(options)
+        count = counted(found.traffic.count(found.topology.nodes), "packet")
+        screen.say(f"note: {count} of the run of {show_file(file)}, in the same cycles")
+        fields = found.model_dump(mode="json")
+    else:
+        topology, router = booksim.network(options)
+        fields = {"topology": topology.model_dump(mode="json"), "router": router.model_dump(mode="json")}
+    simulate_fields(asked, asked.fields(fields, kind=not own), Path())
+
+
+def view(asked: Viewed) -> None:
+    """Show the run of the file."""
+    assert asked.file is not None
+    found = booksim.experiment(read(asked.file, []))
+    show(asked, [film_of_experiment(found, asked.page.stop_at)])
 
 
 def _run(options: Options, place: tuple[int, int], threads: int) -> Outcome:
@@ -156,28 +197,6 @@ _WRITTEN_BEHIND = Refusal.plain(
     - names_of("threads"),
     "{option} does not go with a file of BookSim2; write NAME=VALUE behind the file",
 )
-_OWN = "a spec of flitloom's own has it (router.model = pipelined)"
-#: Why a file is not simulated with all options of the verb.
-_REFUSED = (
-    Refusal(
-        names_of("checkpoint", "every"),
-        "{option}",
-        "a file of BookSim2 is run without a saved state, in one go",
-        "leave it out; flitloom sweep keeps what is finished",
-    ),
-    Refusal(
-        names_of("matrix", "packet_table"),
-        "{option}",
-        "packets of a file of BookSim2 are drawn by its option traffic",
-        f"write traffic=NAME behind the file; {_OWN}",
-    ),
-    Refusal(
-        names_of(Outputs),
-        "{option}",
-        "a file of BookSim2 is run without records",
-        f"leave it out; {_OWN}, and flitloom load curve draws a picture of the file",
-    ),
-)
 INPUT = Input(
     title="a file of BookSim2",
     given="give one that ends in .cfg",
@@ -185,12 +204,12 @@ INPUT = Input(
     uses={
         "simulate": Use(
             simulate,
-            names_of("json", "as_booksim", "overrules", "threads"),
-            _REFUSED,
+            names_of(Outputs, Kept, "json", "as_booksim", "overrules", "matrix", "packet_table"),
             otherwise="write NAME=VALUE behind the file",
             several_ranks=True,
         ),
         "convert": Use(convert),
+        "view": Use(view, names_of("out", "stop_at", "as_json")),
         "load curve": Use(
             partial(perform, "load_curve_booksim"), _CURVED, (_JUDGED, _STORED, _WRITTEN_BEHIND)
         ),

@@ -1,0 +1,136 @@
+"""Files of BookSim2 as experiments: the packets of their runs, pages, saved states, other packets."""
+
+import json
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.booksim import Options, experiment, run
+from flitloom.commands import run as command
+
+SHORT = {"sample_period": "60", "max_samples": "3", "sim_type": "throughput", "warmup_periods": "1"}
+FILES = {
+    "mesh": {"topology": "mesh", "k": "4", "routing_function": "dor", "num_vcs": "2", "packet_size": "3"},
+    "torus": {
+        "topology": "torus",
+        "k": "4",
+        "routing_function": "dim_order",
+        "num_vcs": "4",
+        "traffic": "tornado",
+    },
+    "cube": {"topology": "torus", "k": "3", "n": "3", "routing_function": "dim_order", "num_vcs": "2"},
+    "adaptive": {"topology": "mesh", "k": "4", "routing_function": "min_adapt", "num_vcs": "4"},
+    "shared": {
+        "topology": "mesh",
+        "k": "3",
+        "routing_function": "dor",
+        "buffer_policy": "shared",
+        "buf_size": "9",
+        "num_vcs": "2",
+    },
+    "speculative": {
+        "topology": "mesh",
+        "k": "4",
+        "routing_function": "dor",
+        "speculative": "1",
+        "vc_allocator": "islip(2)",
+        "vc_buf_size": "2",
+        "wait_for_tail_credit": "1",
+        "credit_delay": "2",
+        "injection_rate": "0.4",
+    },
+}
+
+
+@pytest.mark.parametrize("options", FILES.values(), ids=FILES)
+def test_the_packets_of_a_run_arrive_in_the_same_cycles(options):
+    read = Options.of({"injection_rate": "0.2", **options, **SHORT})
+    log = run(read, packets=True).packets
+    found = experiment(read)
+    assert found.topology.nodes == int(options["k"]) ** int(options.get("n", "2"))
+    result = fl.run_experiment(found)
+    assert result.packets_delivered == len(log["packet"]) > 100
+    # From the creation of packets to the arrival of their tails, which is counted in one way by both.
+    assert result.to_dict()["latency"] == pytest.approx(np.mean(np.subtract(log["tail"], log["created"])))
+    # What a link carries, packets pass.
+    flits = sum(size * (hops - 1) for size, hops in zip(log["size"], log["hops"], strict=True))
+    assert result.flit_hops == flits
+
+
+def test_other_cycles_than_those_of_the_file_are_refused():
+    drawn = {
+        "topology": "mesh",
+        "k": "4",
+        "routing_function": "romm",
+        "num_vcs": "4",
+        "injection_rate": "0.3",
+    }
+    with pytest.raises(
+        fl.SpecError, match="routing_function: is romm: the packets of the run arrive in other"
+    ):
+        experiment(Options.of({**drawn, **SHORT}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"classes": "2"}, "options.classes: packets that do not come of the file are of one class"),
+        ({"use_read_write": "1", "num_vcs": "16"}, "options.use_read_write: packets that do not come of the"),
+        ({"subnets": "2"}, "options.subnets: packets that do not come of the file have one network"),
+        ({"num_vcs": "many"}, "num_vcs: 'many' is not a whole number"),
+        (
+            {"topology": "flatfly"},
+            "topology: is flatfly; records, pages and other packets are of mesh",
+        ),
+    ],
+)
+def test_what_is_no_experiment_is_refused_by_its_option(changes, said):
+    with pytest.raises(fl.SpecError, match=said):
+        fl.run_experiment(
+            experiment(Options.of({**FILES["mesh"], **SHORT, **changes}), fl.Packets([(0, 5, 2, 0)]))
+        )
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = tmp_path / "mesh.cfg"
+    made.write_text("".join(f"{name} = {value};\n" for name, value in {**FILES["mesh"], **SHORT}.items()))
+    return made
+
+
+def test_packets_of_ones_own_go_over_the_network_of_a_file(file, capsys):
+    (file.parent / "p.csv").write_text("source,destination,length,start\n0,15,4,0\n3,12,4,2\n")
+    durations = []
+    for change in ("routing_delay=1", "routing_delay=3"):
+        assert command(["simulate", str(file), change, "--packet-table", "p.csv", "--json"]) == 0
+        durations.append(json.loads(capsys.readouterr().out)["duration"])
+    # Seven routers each.
+    assert durations[1] - durations[0] == 14
+    np.savetxt(file.parent / "m.csv", np.eye(16, k=3, dtype=int), fmt="%d", delimiter=",")
+    assert command(["simulate", str(file), "--matrix", "m.csv", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["packets_delivered"] == 13
+
+
+def test_a_file_is_drawn_shown_and_saved(file, capsys):
+    words = ["--picture", "a.png", "--html", "a.html", "--checkpoint", "a.flit", "--space-time", "b.png"]
+    assert command(["simulate", str(file), *words]) == 0
+    said = capsys.readouterr().err
+    assert "mesh.cfg, in the same cycles" in said
+    assert command(["view", str(file), "-o", "b.html", "--json"]) == 0
+    for name in ("a.png", "a.html", "b.png", "b.html"):
+        assert (file.parent / name).stat().st_size > 10_000
+
+
+def test_a_saved_run_of_a_file_goes_on(tmp_path):
+    found = experiment(Options.of({**FILES["torus"], **SHORT}))
+    whole = fl.run_experiment(found)
+    part = fl.Simulation(fl.Network(found.topology, found.router), found.traffic)
+    part.step(70)
+    part.save(tmp_path / "half.flit")
+    rest = fl.Simulation.load(tmp_path / "half.flit")
+    rest.run()
+    assert rest.result().to_dict()["duration"] == whole.duration
+    assert whole.duration > 70
