@@ -3,13 +3,16 @@
 use crate::{errors::spec_error, network::Network, running::interruptible};
 use flitloom_core::{
     collective::{
-        self, CollectiveError, CollectiveKind, Generator, OrbitKind, Proof, Request, Schedule, Torus, plan,
-        plan_demands,
+        self, CollectiveError, CollectiveKind, Generator, OrbitKind, Proof, Request, Schedule, Shift, Torus,
+        plan, plan_demands,
     },
     fabric::Sign,
     flow::demands::Demand,
 };
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+    ndarray::ArrayView1,
+};
 use pyo3::{prelude::*, types::PyDict};
 
 /// A plan of a collective operation with its bound. Without `members` all working nodes take part; with
@@ -79,6 +82,31 @@ pub fn plan_collective<'py>(
         }
     }
     Ok(facts)
+}
+
+/// Rounds of nodes that cost less, by shifts (rows of node, other round, most that all may cost more).
+#[pyfunction]
+pub fn nested_rounds<'py>(
+    py: Python<'py>,
+    costs: PyReadonlyArray3<'_, i32>,
+    own: PyReadonlyArray1<'_, u32>,
+    shifts: PyReadonlyArray2<'_, i64>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let (costs, own, shifts) = (costs.as_slice()?, own.as_slice()?, shifts.as_array());
+    let shift = |row: ArrayView1<'_, i64>| Shift { node: row[0] as u32, other: row[1] as u32, more: row[2] };
+    let found = py.detach(|| collective::nested_rounds(costs, own, shifts.outer_iter().map(shift)));
+    Ok(found.into_pyarray(py))
+}
+
+/// By sender and receiver how much the potentials of all nodes rise from those at the one to those at the other.
+#[pyfunction]
+pub fn raises<'py>(
+    py: Python<'py>,
+    starts: PyReadonlyArray2<'_, f64>,
+    ends: PyReadonlyArray2<'_, f64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (starts, ends, nodes) = (starts.as_slice()?, ends.as_slice()?, ends.as_array().ncols());
+    Ok(py.detach(|| collective::raises(starts, ends, nodes)).into_pyarray(py))
 }
 
 fn table<'py>(py: Python<'py>, values: Vec<u32>) -> PyResult<Bound<'py, PyArray2<u32>>> {

@@ -3,11 +3,12 @@
 use crate::common::sampled;
 use flitloom_core::{
     collective::{
-        CollectiveKind, Move, Orbit, OrbitKind, Plan, Request, Schedule, Torus, exchange, gather, plan,
-        plan_demands, plan_torus,
+        CollectiveKind, Move, Orbit, OrbitKind, Plan, Request, Schedule, Shift, Torus, exchange, gather,
+        nested_rounds, plan, plan_demands, plan_torus, raises,
     },
     fabric::{Fabric, Factor, Lines, Network, Shape, Steps, Ties},
     flow::demands::Demand,
+    traffic::{Purpose, draw_below},
 };
 use std::collections::{HashMap, HashSet};
 
@@ -465,4 +466,67 @@ fn links_of_a_grid_are_those_of_its_group_and_of_its_shape() {
     }
     let mesh = Lines { factors: vec![line(4), line(8)], widths: vec![], twisted: true };
     assert!(Network::of_lines(mesh, Ties::default()).is_err());
+}
+
+/// What all nodes cost, each from the cheapest one of an earlier round, counted anew.
+fn cost_of(costs: &[i32], own: &[u32]) -> i64 {
+    let cost = |node: usize| {
+        let table = &costs[(own[node] as usize - 1) * own.len() * own.len()..];
+        let earlier = (0..own.len()).filter(|&sender| own[sender] < own[node]);
+        i64::from(earlier.map(|sender| table[sender * own.len() + node]).min().unwrap())
+    };
+    (1..own.len()).map(cost).sum()
+}
+
+#[test]
+fn shifts_of_nodes_to_other_rounds_are_those_that_cost_little_more() {
+    let number = |node, index, bound| draw_below(7, node, Purpose::Search, index, bound);
+    for (rounds, count) in [(2, 9), (3, 14), (5, 23)] {
+        let costs: Vec<i32> = (0..rounds * count * count)
+            .map(|place| {
+                let (sender, receiver) = (place / count % count, place % count);
+                if sender == receiver { 0 } else { number(0, place.into(), 40) as i32 }
+            })
+            .collect();
+        let begin: Vec<u32> =
+            (0..count).map(|node| if node == 0 { 0 } else { 1 + number(1, node.into(), rounds) }).collect();
+        let shifts: Vec<Shift> = (0..600_u64)
+            .map(|turn| Shift {
+                node: 1 + number(2, turn, count - 1),
+                other: 1 + number(3, turn, rounds - 1),
+                more: i64::from(number(4, turn, 9)) * (600 - turn as i64) / 600,
+            })
+            .collect();
+        let (mut own, mut best) = (begin.clone(), begin.clone());
+        for shift in &shifts {
+            let mut tried = own.clone();
+            let before = own[shift.node as usize];
+            tried[shift.node as usize] = shift.other + u32::from(shift.other >= before);
+            if cost_of(&costs, &tried) <= cost_of(&costs, &own) + shift.more {
+                own = tried;
+                if cost_of(&costs, &own) < cost_of(&costs, &best) {
+                    best.clone_from(&own);
+                }
+            }
+        }
+        assert!(cost_of(&costs, &best) < cost_of(&costs, &begin));
+        assert_eq!(nested_rounds(&costs, &begin, shifts), best);
+    }
+}
+
+#[test]
+fn potentials_are_raised_by_the_sum_of_what_rises() {
+    let table = |node, rows: u32| -> Vec<f64> {
+        (0..19 * rows)
+            .map(|place| draw_below(3, node, Purpose::Search, place.into(), 1 << 20).into())
+            .collect()
+    };
+    let (starts, ends) = (table(0, 4), table(1, 6));
+    let rise =
+        |start: &[f64], end: &[f64]| (0..19).map(|node| (end[node] - start[node]).max(0.0)).sum::<f64>();
+    let expected: Vec<f64> = (starts.chunks(19))
+        .flat_map(|start| ends.chunks(19).map(|end| rise(start, end)).collect::<Vec<_>>())
+        .collect();
+    // Whole numbers, so that sums are exact in any order.
+    assert_eq!(raises(&starts, &ends, 19), expected);
 }

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 
 /// Shortest-path sweeps for a proof, times links times nodes.
 const PROOF_WORK: u64 = 40_000_000;
+/// Paths that are chosen anew one by one where none is known, times links.
+const BALANCING_WORK: u64 = 400_000_000;
 /// Shortest ways for paths that are chosen anew together, times links.
 const REROUTING_WORK: u64 = 300_000_000;
 
@@ -32,7 +34,10 @@ pub(super) fn routed(
     known: Vec<Vec<u32>>,
     from_root: bool,
 ) -> Result<Plan, CollectiveError> {
-    let effort = 40 * demands.len() as u64 + 2_000;
+    let mut effort = 40 * demands.len() as u64 + 2_000;
+    if known.is_empty() {
+        effort = effort.min(BALANCING_WORK / (graph.links().len() as u64 + 1));
+    }
     let goal = bound.steps.saturating_sub(u64::from(latency));
     let failed = |demand: Demand| CollectiveError::Unreachable(demand.source, demand.destination);
     let (mut paths, mut load) =

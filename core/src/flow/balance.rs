@@ -8,6 +8,10 @@ use crate::{
     traffic::{Purpose, draw, draw_below},
 };
 
+/// Demands by links from which on those from one node get their first paths together, in this many shares.
+const MANY: u64 = 1 << 27;
+const SHARES: u64 = 8;
+
 /// Chooses one path per demand so that the fullest link carries as few as possible, at best `goal`.
 ///
 /// Paths given are kept at first (empty ones are found); then demands over the fullest links are moved to
@@ -69,15 +73,22 @@ impl Balance<'_> {
         let Self { graph, demands, paths, load, ways, goal, seed } = self;
         let mut order: Vec<u32> = (0..demands.len() as u32).collect();
         order.retain(|&number| paths[number as usize].is_empty());
-        order.sort_by_cached_key(|&number| draw(*seed, 0, Purpose::Search, number.into()));
+        order.retain(|&number| demands[number as usize].source != demands[number as usize].destination);
+        let many = order.len() as u64 * load.len() as u64 > MANY;
+        let group = |number: u32| {
+            let drawn = draw(*seed, 0, Purpose::Search, number.into());
+            if many { (drawn % SHARES, demands[number as usize].source) } else { (drawn, number) }
+        };
+        order.sort_by_cached_key(|&number| group(number));
         let scale = (*goal).max(1) as f64;
+        let mut known = None;
         for number in order {
             let Demand { source, destination } = demands[number as usize];
-            if source == destination {
-                continue;
+            if known != Some(group(number)) {
+                known = Some(group(number));
+                let price = |link: u32| 1.0 + load[link as usize] as f64 / scale;
+                graph.find_ways(ways, source, Some(destination).filter(|_| !many), price);
             }
-            let price = |link: u32| 1.0 + load[link as usize] as f64 / scale;
-            graph.find_ways(ways, source, Some(destination), price);
             let path = graph.path(ways, source, destination).ok_or(demands[number as usize])?;
             path.iter().for_each(|&link| load[link as usize] += 1);
             paths[number as usize] = path;

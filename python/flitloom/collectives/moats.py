@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
@@ -78,10 +79,7 @@ class Distances:
             first: NDArray[np.float64] = ends.sum(axis=1, keepdims=True).T
             return first
         starts = _of_nodes(self, before)
-        raised = np.empty((len(self.senders), len(ends)))
-        for row, sender in zip(raised, self.senders, strict=True):
-            row[:] = np.maximum(ends - starts[sender], 0).sum(axis=1)
-        return raised
+        return _core.raises(starts[self.senders], ends).reshape(len(self.senders), len(ends))
 
 
 def _of_nodes(distances: Distances, table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.collectives.rounds_plan import Messages, crowding
 from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
@@ -270,9 +271,9 @@ def _mixed(ways: Sequence[Way]) -> tuple[list[int], NDArray[np.float64]]:
     return shares, -found.duals[:-1].reshape(rounds, kinds)
 
 
-def _costs(group: Offsets, prices: NDArray[np.float64]) -> NDArray[np.int64]:
+def _costs(group: Offsets, prices: NDArray[np.float64]) -> NDArray[np.int32]:
     """By round, sender's and receiver's offset what a chunk costs that is sent between them."""
-    each = np.rint(HOP * (group.hops @ prices.T) * group.links.sum()).astype(np.int64)
+    each = np.rint(HOP * (group.hops @ prices.T) * group.links.sum()).astype(np.int32)
     return np.ascontiguousarray(each.T[:, group.behind.T])
 
 
@@ -288,7 +289,7 @@ def _draws(count: int, stream: int) -> NDArray[np.uint64]:
 
 
 def searched(
-    costs: NDArray[np.int64], moves: int, known: NDArray[np.int64] | None, number: int
+    costs: NDArray[np.int32], moves: int, known: NDArray[np.int64] | None, number: int
 ) -> NDArray[np.int64]:
     """The round of every offset, by moves of single offsets that cost little more, ever less.
 
@@ -312,44 +313,18 @@ def searched(
         sizes = count ** (np.arange(1, rounds) / rounds)
         order = 1 + np.argsort(_draws(count - 1, 1), kind="stable")
         own[order] = np.searchsorted(sizes, np.arange(1, count), side="right") + 1
-    # What a chunk costs from the offsets of the rounds before.
-    least = np.array([costs[turn][own <= turn].min(axis=0) for turn in range(rounds)])
-    places = (own - 1) * count + np.arange(count)
-    places[0] = rounds * count
-    now = best = int(np.append(least, 0)[places].sum())
-    found = own.copy()
     draws = [_draws(moves, 3 * number + stream) for stream in (2, 3, 4)]
-    nodes = (1 + draws[0] % np.uint64(count - 1)).tolist()
-    others = (1 + draws[1] % np.uint64(rounds - 1)).tolist()
     # Zeros at the end of a word: half of the words have one more, a quarter two, ...
     slack = np.bitwise_count((draws[2] & (~draws[2] + np.uint64(1))) - np.uint64(1)).astype(np.float64)
     cooling = WARMTH * HOP * (1 - np.arange(moves) / max(moves, 1))
-    allowed = np.floor(slack * cooling).astype(np.int64).tolist()
-    for node, other, more in zip(nodes, others, allowed, strict=True):
-        before = int(own[node])
-        after = other + (other >= before)
-        own[node] = after
-        fresh = least.copy()
-        if after < before:
-            np.minimum(least[after:before], costs[after:before, node], out=fresh[after:before])
-        else:
-            for turn in range(before, after):
-                lost = np.flatnonzero(least[turn] == costs[turn, node])
-                left = np.flatnonzero(own <= turn)
-                fresh[turn, lost] = costs[turn][left[:, None], lost].min(axis=0)
-        places[node] = (after - 1) * count + node
-        cost = int(fresh.ravel()[places[1:]].sum())
-        if cost <= now + more:
-            now, least = cost, fresh
-            if cost < best:
-                best, found = cost, own.copy()
-        else:
-            own[node] = before
-            places[node] = (before - 1) * count + node
-    return found
+    nodes, others = (
+        1 + drawn % np.uint64(most - 1) for drawn, most in zip(draws, (count, rounds), strict=False)
+    )
+    shifts = np.array([nodes, others, np.floor(slack * cooling)], dtype=np.int64).T
+    return _core.nested_rounds(costs, own.astype(np.uint32), shifts).astype(np.int64)
 
 
-def _served(group: Offsets, costs: NDArray[np.int64], own: NDArray[np.int64]) -> Way:
+def _served(group: Offsets, costs: NDArray[np.int32], own: NDArray[np.int64]) -> Way:
     """Which of the nearest offsets sends to which, over few vectors."""
     nearest = np.zeros(len(own), dtype=np.int64)
     loads = np.zeros((len(costs), len(group.links)))
@@ -357,7 +332,7 @@ def _served(group: Offsets, costs: NDArray[np.int64], own: NDArray[np.int64]) ->
         left = np.flatnonzero(own == turn + 1)
         senders = np.flatnonzero(own <= turn)
         prices = costs[turn][senders[:, None], left]
-        row, column = np.nonzero(prices == prices.min(axis=0, initial=np.iinfo(np.int64).max))
+        row, column = np.nonzero(prices == prices.min(axis=0, initial=np.iinfo(costs.dtype).max))
         ways = group.behind[left[column], senders[row]]
         while len(ways):
             # The vector over which most of the rest come.

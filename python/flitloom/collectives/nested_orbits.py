@@ -217,7 +217,7 @@ def turned(ground: Ground, rounds: int) -> Turned | None:
         costs = [known.costs(row) for row in calm]
         again = few and turn >= TURNS - LATER // 2
         hops = np.array(costs) * known.links.sum() * HOP if again else np.zeros(0)
-        table = np.rint(np.where(np.isfinite(hops), hops, 0)).astype(np.int64)
+        table = np.rint(np.where(np.isfinite(hops), hops, 0)).astype(np.int32)
         for orbit in range(len(known.firsts)):
             mine = search.used(orbit)
             if again:

@@ -182,7 +182,7 @@ class _Search(Ways):
 
 
 def better_rounds(
-    owner: int, own: NDArray[np.int64] | None, whole: NDArray[np.int64], moves: int, number: int
+    owner: int, own: NDArray[np.int64] | None, whole: NDArray[np.int32], moves: int, number: int
 ) -> NDArray[np.int64]:
     """Rounds of a chunk that cost less, by moves of single nodes (`flitloom.collectives.nested.searched`)."""
     count = whole.shape[1]
@@ -202,10 +202,10 @@ def mellowed(
     return found
 
 
-def _in_hops(lengths: NDArray[np.float64], table: Routes) -> NDArray[np.int64]:
+def _in_hops(lengths: NDArray[np.float64], table: Routes) -> NDArray[np.int32]:
     """By round, sender and receiver what a chunk costs, in whole parts of a hop."""
     tables = np.array([table.costs(row) for row in lengths]) * table.widths.sum() * HOP
-    return np.rint(np.where(np.isfinite(tables), tables, 0)).astype(np.int64)
+    return np.rint(np.where(np.isfinite(tables), tables, 0)).astype(np.int32)
 
 
 @lru_cache(maxsize=4 * MOST_ROUNDS)

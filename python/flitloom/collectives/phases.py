@@ -7,9 +7,9 @@ backwards. Every part has two halves, of which the second goes the mirrored way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import accumulate
 from math import gcd, lcm, prod
 
@@ -23,6 +23,8 @@ from flitloom.collectives.sums import distance
 
 #: The largest denominator of a share that is taken for a simple fraction.
 SIMPLE = 4096
+#: Parts of the vector by phase, node and the hops to their owners: first ones and counts.
+Ranges = Callable[[int, int, tuple[int, ...]], Sequence[tuple[int, int]]]
 
 
 class Phases:
@@ -82,9 +84,11 @@ class Phases:
             return 2 * count * prod(self.sizes)
         return count * (8 * sum(self.lasting) + 2 * sum(self.summing))
 
-    def dims(self, part: int) -> list[int]:
-        """The dimensions in the order of a part."""
-        return [(part + phase) % len(self.sizes) for phase in range(len(self.sizes))]
+    @cached_property
+    def dims(self) -> list[list[int]]:
+        """The dimensions in the order of every part."""
+        count = len(self.sizes)
+        return [[(part + phase) % count for phase in range(count)] for part in range(count)]
 
     def moved(self, node: int, dim: int, hops: int) -> int:
         """The node a number of hops on along a dimension."""
@@ -96,7 +100,7 @@ class Phases:
     def chunks(self) -> list[int]:
         """Chunks of a half of every part: the nodes along the dimensions in which it is scattered."""
         return [
-            prod(self.sizes[dim] for dim in self.dims(part)[: self.scattered])
+            prod(self.sizes[dim] for dim in self.dims[part][: self.scattered])
             for part in range(len(self.sizes))
         ]
 
@@ -124,8 +128,10 @@ class Phases:
         for part, weight in enumerate(self.weights):
             if weight:
                 for half in (0, 1):
-                    self._scatter(made, part, half)
-                    self._exchange(made, part, half)
+                    # What a node sends one way it receives the other way round.
+                    ranges = cache(partial(self._ranges, part, half))
+                    self._scatter(made, part, half, ranges)
+                    self._exchange(made, part, half, ranges)
         return made
 
     def lengths(self) -> tuple[int, ...]:
@@ -143,9 +149,9 @@ class Phases:
         shortest = gcd(*parts)
         return () if len(set(parts)) == 1 else tuple(one // shortest for one in parts)
 
-    def _scatter(self, made: Messages, part: int, half: int) -> None:
+    def _scatter(self, made: Messages, part: int, half: int, ranges: Ranges) -> None:
         """Sums to where they are completed, and the way back."""
-        begin, dims = 0, self.dims(part)
+        begin, dims = 0, self.dims[part]
         for phase, rows in enumerate(self.gathers):
             table, dim = rows[part], dims[phase]
             for turn, row in enumerate(reversed(table)):
@@ -153,22 +159,22 @@ class Phases:
                     owners = arrival.owners[half]
                     for node in self.senders if owners else ():
                         end = self.moved(node, dim, arrival.hops)
-                        for numbers in self.ranges(part, half, phase, node, owners):
+                        for numbers in ranges(phase, node, owners):
                             made.sums.append((begin + turn, node, end, *numbers))
                         # On the way back it is the receiver whose owners count.
                         end = self.moved(node, dim, -arrival.hops)
-                        for numbers in self.ranges(part, half, phase, end, owners):
+                        for numbers in ranges(phase, end, owners):
                             made.moves.append((self.rounds - 1 - begin - turn, node, end, *numbers))
             begin += self.lasting[phase]
 
-    def _exchange(self, made: Messages, part: int, half: int) -> None:
+    def _exchange(self, made: Messages, part: int, half: int, ranges: Ranges) -> None:
         """Whole sums along the further dimensions."""
-        begin, dims = sum(self.lasting), self.dims(part)
+        begin, dims = sum(self.lasting), self.dims[part]
         for phase, rows in enumerate(self.exchanges):
             dim = dims[self.scattered + phase]
             for turn, exchange in enumerate(rows[part]):
                 for node in self.senders:
-                    (numbers,) = self.ranges(part, half, self.scattered, node, (0,))
+                    (numbers,) = ranges(self.scattered, node, (0,))
                     for pieces, hops in exchange(node // self.strides[dim] % self.sizes[dim], half):
                         row: Row = (begin + turn, node, self.moved(node, dim, hops), *numbers)
                         if pieces is None:
@@ -178,15 +184,15 @@ class Phases:
                         made.partials.append((*row, *(number for pair in named for number in pair)))
             begin += self.summing[phase]
 
-    def ranges(
-        self, part: int, half: int, phase: int, node: int, owners: Iterable[int]
-    ) -> Iterator[tuple[int, int]]:
+    def _ranges(
+        self, part: int, half: int, phase: int, node: int, owners: tuple[int, ...]
+    ) -> list[tuple[int, int]]:
         """Parts of the vector: first ones and counts.
 
         They are those whose owner has the coordinates of the node in the dimensions before a phase, and is
         some hops on in that of the phase.
         """
-        dims = self.dims(part)
+        dims = self.dims[part]
         if not self.owned:
             fixed, rest = 0, self.chunks[part]
             for dim in dims[: min(phase, self.scattered)]:
@@ -194,17 +200,15 @@ class Phases:
                 fixed += node // self.strides[dim] % self.sizes[dim] * rest
             first = self.first[part] + half * self.chunks[part] + fixed
             if phase == self.scattered:
-                yield first, 1
-                return
+                return [(first, 1)]
             size = self.sizes[dims[phase]]
             here, rest = node // self.strides[dims[phase]], rest // size
-            for one, count in runs((here + hops) % size for hops in owners):
-                yield first + one * rest, count * rest
-            return
+            several = runs((here + hops) % size for hops in owners)
+            return [(first + one * rest, count * rest) for one, count in several]
         nodes = [self.moved(node, dims[phase], hops) for hops in owners]
         for dim in dims[phase + 1 :]:
             nodes = [self.moved(one, dim, hops) for one in nodes for hops in range(self.sizes[dim])]
-        yield from runs(one * self.halves[-1] + self.halves[part] + half for one in nodes)
+        return list(runs(one * self.halves[-1] + self.halves[part] + half for one in nodes))
 
 
 def whole_numbers(shares: Sequence[float]) -> list[int]:

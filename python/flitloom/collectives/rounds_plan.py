@@ -352,18 +352,16 @@ def crowding(messages: Sequence[int], links: int) -> tuple[int, ...]:
 
 def most_messages(messages: Messages, rounds: int) -> list[int]:
     """Per round to how many nodes a node sends, or from how many it receives, at most."""
-    pairs = {row[:3] for row in (*messages.sums, *messages.partials, *messages.moves)}
+    rows = (*messages.sums, *messages.partials, *messages.moves)
+    turns, starts, ends = np.array(list({row[:3] for row in rows}), dtype=np.int64).reshape(-1, 3).T
     if messages.symmetries:
-        turns, starts, ends = np.array(sorted(pairs), dtype=np.int64).T
         images = np.array(messages.symmetries)
-        side = images.shape[1]
-        led = np.unique((turns * side + images[:, starts]) * side + images[:, ends])
-        pairs = {(one // side**2, one // side % side, one % side) for one in led.tolist()}
-    counts = Counter((turn, node, sends) for turn, *ends in pairs for sends, node in enumerate(ends))
-    most = [0] * rounds
-    for (turn, *_), count in counts.items():
-        most[turn] = max(most[turn], count)
-    return most
+        starts, ends = images[:, starts], images[:, ends]
+    side = 1 + max(int(starts.max(initial=0)), int(ends.max(initial=0)))
+    every = (turns * side + starts) * side + ends
+    turns, starts, ends = np.unravel_index(np.unique(every), (rounds, side, side))
+    counts = [np.bincount(turns * side + node, minlength=rounds * side) for node in (starts, ends)]
+    return [int(most) for most in np.maximum(*counts).reshape(rounds, side).max(axis=1)]
 
 
 def further_messages(plan: RoundsPlan) -> int:
