@@ -8,6 +8,7 @@ import pytest
 import flitloom as fl
 from flitloom.booksim import Options, experiment, run
 from flitloom.commands import run as command
+from flitloom.load.bounds import ideal_loads, router_text
 
 SHORT = {"sample_period": "60", "max_samples": "3", "sim_type": "throughput", "warmup_periods": "1"}
 FILES = {
@@ -56,6 +57,19 @@ def test_the_packets_of_a_run_arrive_in_the_same_cycles(options):
     # What a link carries, packets pass.
     flits = sum(size * (hops - 1) for size, hops in zip(log["size"], log["hops"], strict=True))
     assert result.flit_hops == flits
+
+
+def test_bounds_of_other_routing_functions_hold_for_any_routes():
+    loads = []
+    for name in ("mesh", "adaptive", "torus"):
+        found = experiment(Options.of({**FILES[name], **SHORT}), fl.Load("torn", rate=0.1, cycles=10))
+        loads.append((ideal_loads(found)["bound_of"], router_text(found)))
+    any_routes = "links under any routing"
+    assert [basis for basis, _ in loads] == ["links in dimension order", any_routes, any_routes]
+    assert loads[1][1] == "pipelined: min_adapt of BookSim2, 4 channels of 8 flits"
+    straight = fl.run_experiment(experiment(Options.of({**FILES["mesh"], **SHORT})))
+    assert straight.lower_bound is not None
+    assert fl.run_experiment(experiment(Options.of({**FILES["torus"], **SHORT}))).lower_bound is None
 
 
 def test_other_cycles_than_those_of_the_file_are_refused():

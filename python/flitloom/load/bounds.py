@@ -69,13 +69,15 @@ def ideal_loads(experiment: Experiment, tables: Tables | None = None) -> dict[st
     sent = load.model_dump(mode="json", exclude={"rate", "profile", "cycles", "impulse", "process"})
     router = experiment.router
     topology = experiment.topology.model_dump(mode="json")
-    about = [topology, router.routing, router.ties, sent, experiment.seed]
+    # Routes that options of BookSim2 give are bounded as any.
+    routing = router.routing if router.is_own_way else "ugal"
+    about = [topology, routing, router.ties, sent, experiment.seed]
     key = json.dumps(about, sort_keys=True)
     if key not in _known:
         try:
             network = Network(experiment.topology, router)
             demands = make_demands(network, load, experiment.seed)
-            links, basis = _links(demands, router.routing, router.ties)
+            links, basis = _links(demands, routing, router.ties)
         except SpecError:
             _known[key] = _unknown()
         else:
@@ -181,8 +183,10 @@ def router_text(experiment: Experiment, tables: Tables | None = None) -> str:
     ties = f", ties {router.ties}" if tables is None and _has_ties(network) else ""
     channels = f"{counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
     if router.model == "pipelined":
-        way = "tables by destination" if network.follows_tables else router.routing
-        return f"pipelined: {way}{ties}, {channels}"
+        way = "tables by destination" if network.follows_tables else router.routing + ties
+        if router.options is not None:
+            way = f"{router.options.get('routing_function')} of BookSim2"
+        return f"pipelined: {way}, {channels}"
     routing = router.routing if tables is None else f"{tables.method} tables"
     text = ", ".join([routing + ties, router.flow_control, channels])
     length = getattr(experiment.traffic, "length", None)

@@ -139,19 +139,6 @@ class Network(Fixed):
         """
         return self.is_pipelined and self.topology.has_tables
 
-    @property
-    def is_straight(self) -> bool:
-        """Whether routes in a grid are those of `Router.routing`, and no others that options of BookSim2 say.
-
-        >>> import flitloom as fl
-        >>> fl.Network(fl.Torus(4, 4)).is_straight
-        True
-        """
-        options = self.router.options
-        return options is None or (
-            options.get("topology") == "mesh" and options.get("routing_function") in {"dor", "dim_order"}
-        )
-
     def followed(self) -> Followed | None:
         """The tables by destination that packets follow, and whose they are; or none."""
         return followed(self.topology) if self.follows_tables else None
@@ -214,7 +201,7 @@ class Network(Fixed):
         of BookSim2 say. Links and ports transfer a flit per cycle with any routers, and pipelined ones take
         longer for a hop.
         """
-        if self.follows_tables or not self.is_straight:
+        if self.follows_tables or not self.router.is_own_way:
             return None
         return _core.lower_bound(self.grid("bounds are of"), workload)
 

@@ -310,6 +310,19 @@ class Router(SpecModel):
             preset: Literal["machine", "t15", "s07", "cup-stacking"] | str | None = None,
         ) -> None: ...
 
+    @property
+    def is_own_way(self) -> bool:
+        """Whether routes in a grid are those of `routing`, and no others that options of BookSim2 give.
+
+        >>> torus = {"topology": "torus", "routing_function": "dim_order"}
+        >>> Router().is_own_way, Router(model="pipelined", options=torus).is_own_way
+        (True, False)
+        """
+        options = self.options
+        return options is None or (
+            options.get("topology") == "mesh" and options.get("routing_function") in {"dor", "dim_order"}
+        )
+
     @classmethod
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
