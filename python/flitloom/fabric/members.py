@@ -16,12 +16,14 @@ from flitloom.spec.families import FAMILIES, build
 
 #: A network that lacks more than this part of its cables may be anything.
 _MOST_MISSING = 0.2
-#: Switches of all circulant networks that are compared with a network.
-_MOST_NUMBERS = 20_000_000
+#: Switches of the largest networks that are looked at.
+MOST_SWITCHES = 4096
+#: Switches of all circulant networks of one size that are compared with a network, and of all sizes.
+_MOST_NUMBERS, _MOST_OF_ALL = 20_000_000, 40_000_000
 #: The likest circulant networks, several of which may be the same, and those on which switches are placed.
 _COMPARED, _TRIED = 20_000, 20
-#: Steps of the search for places, per switch.
-_STEPS = 100
+#: Steps of the search for places: some, and those for each switch.
+_STEPS, _STEPS_EACH = 5_000, 20
 
 #: Neighbours of every switch.
 _Near = Sequence[set[int]]
@@ -69,11 +71,16 @@ def member_of_family(count: int, ends: Iterable[tuple[int, int]]) -> Member | No
         near[b].add(a)
     degree = max(map(len, near), default=0)
     there = sum(map(len, near)) // 2
-    if degree < 3:
+    if degree < 3 or count > MOST_SWITCHES:
         return None
     root = max(range(count), key=lambda n: (len(near[n]), sum(len(near[other]) for other in near[n])))
     best: Member | None = None
+    left = _MOST_OF_ALL
     for least, lost in sorted(_losses(count, there, degree)):
+        numbers = math.comb(max(0, (count + lost - 3) // 2), degree // 2 - 1) * (count + lost)
+        left -= numbers if numbers <= _MOST_NUMBERS else 0
+        if left < 0:
+            break
         # A name that leaves fewer parts missing is nearer to the truth.
         if best is None or least < _parts(best):
             found = _with_lost(near, root, degree, lost, least - lost)
@@ -145,14 +152,17 @@ def _circulants(near: _Near, root: int, size: int, degree: int) -> Iterator[tupl
     if sum(number == 1 for number in ways.values()) > degree + less:
         return
     rows = _all_steps(size, degree)
-    half = size // 2 + 1
-    turns = np.outer(np.arange(half), np.arange(half)) % size
-    around = np.cos(turns * (2 * np.pi / size)) * np.where(2 * np.arange(half) == size, 1, 2)[:, None]
+    if not len(rows):
+        return
+    known = np.unique(rows)
+    turns = np.outer(known, np.arange(size // 2 + 1)) % size
+    around = np.cos(turns * (2 * np.pi / size)) * np.where(2 * known == size, 1, 2)[:, None]
     for hops in (3, 6):
         walks = np.sort(np.pad(_walks(near, root, hops), (size - len(near), 0)))
         kept = [rows[:0]]
         for part in np.array_split(rows, len(rows) * size // 1_000_000 + 1):
-            there = np.fft.irfft((1 + around[part].sum(axis=1)) ** hops, size, axis=1).round()
+            waves = around[np.searchsorted(known, part)].sum(axis=1)
+            there = np.fft.irfft((1 + waves) ** hops, size, axis=1).round()
             there = np.sort(there.astype(np.int16 if (degree + 1) ** hops < 1 << 15 else np.int64), axis=1)
             # Missing parts take walks away and add none.
             kept.append(part[(there >= walks).all(axis=1)])
@@ -261,7 +271,7 @@ def _placed(near: _Near, far: Sequence[int], first: tuple[int, int], spare: int)
     trail: list[_Step] = []
     switch, mask = first[0], 1 << first[1]
     choice = mask
-    for _ in range(_STEPS * len(near)):
+    for _ in range(_STEPS + _STEPS_EACH * len(near)):
         place = (choice & -choice).bit_length() - 1
         taken = [at[other] for other in _bits(far[place] & ~free)]
         lacking = [other for other in taken if other not in near[switch]]
