@@ -75,17 +75,6 @@ impl<T: Copy + Default> List<T> {
     }
 }
 
-impl List<usize> {
-    /// Lists the set bits of words, of which the first is the one of this number in a plane.
-    #[inline(always)]
-    pub(crate) fn list_ones(&mut self, first: usize, words: &[u64]) {
-        self.clear();
-        for (word, &bits) in (first..).zip(words) {
-            self.put_ones(bits, |bit| word * 64 + bit);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,8 +88,5 @@ mod tests {
             expected.extend(crate::bits::ones(word).map(|bit| (word, bit)));
             assert_eq!(list.items(), expected);
         }
-        let mut places = List::default();
-        places.list_ones(1, &[0b101, 0, 1 << 63]);
-        assert_eq!(places.items(), [64, 66, 255]);
     }
 }

@@ -155,18 +155,6 @@ impl Feeds {
         soonest.or_else(|| self.wheel.next(cycle, |node| sources.next_start(node)))
     }
 
-    /// Room for so many nodes that become free.
-    #[inline(always)]
-    pub(super) fn reserve(&mut self, more: usize) {
-        self.free.reserve(more);
-    }
-
-    /// The tail of a node's packet has left, perhaps.
-    #[inline(always)]
-    pub(super) fn freed(&mut self, processor: Place, keep: bool) {
-        self.free.put(processor, keep);
-    }
-
     /// Exact: a node is looked at in the next cycle.
     #[inline(always)]
     pub(super) fn look_at(&mut self, node: usize) {

@@ -469,9 +469,9 @@ impl Layout {
         self.lists.is_some()
     }
 
-    /// Whether the narrower of the records of output channels hold its requests.
-    pub(super) fn is_narrow(&self) -> bool {
-        self.request_bits() <= u32::REQUESTS && self.ports() <= u32::PORTS
+    /// Whether records of output channels of a width hold its requests.
+    pub(super) fn fits<R: Record>(&self) -> bool {
+        self.request_bits() <= R::REQUESTS && self.ports() <= R::PORTS
     }
 
     /// Bytes that it takes for its nodes.
@@ -702,6 +702,15 @@ impl Layout {
     /// The port of the first hop of a packet, in dimension order.
     pub(super) fn first_port(&self, node: usize, way: RouteWord) -> usize {
         self.port_of_output(self.next_of(node, self.link_queues, way))
+    }
+
+    /// The queue behind an output channel that is a link.
+    #[inline(always)]
+    pub(super) fn behind_link(&self, place: Place) -> Place {
+        let behind = usize::from(self.queue_behind[place.index()]);
+        // It faces where flits come from.
+        let links = &self.links[usize::from(self.port_of_queue[behind]) ^ 1];
+        Place::new(links.neighbour(place.node()), behind)
     }
 
     /// The port of an output channel.

@@ -28,9 +28,14 @@ pub fn bytes_per_router(network: &Network, longest: u32, links: bool) -> u64 {
 
 /// Bytes of all nodes of a layout.
 fn of_nodes(layout: &Layout, demands: Demands) -> u64 {
-    let narrow = layout.is_narrow();
-    let state = if narrow { of_state::<u32>(layout, demands) } else { of_state::<u128>(layout, demands) };
-    state + layout.bytes() as u64
+    let of_state = if layout.fits::<u32>() {
+        of_state::<u32>
+    } else if layout.fits::<u64>() {
+        of_state::<u64>
+    } else {
+        of_state::<u128>
+    };
+    of_state(layout, demands) + layout.bytes() as u64
 }
 
 /// Bytes of an empty state.

@@ -271,11 +271,14 @@ impl General {
 
     /// The parts of an empty network, in the narrowest records that hold its requests.
     fn begin_parts(&self, common: Common, division: Division) -> Box<dyn Engine> {
-        if self.layout.is_narrow() {
-            self.parts_of::<u32>(common, division)
+        let parts = if self.layout.fits::<u32>() {
+            Self::parts_of::<u32>
+        } else if self.layout.fits::<u64>() {
+            Self::parts_of::<u64>
         } else {
-            self.parts_of::<u128>(common, division)
-        }
+            Self::parts_of::<u128>
+        };
+        parts(self, common, division)
     }
 
     fn parts_of<R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine> {

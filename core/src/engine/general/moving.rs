@@ -4,10 +4,10 @@ use super::{
     crossing::Crossing,
     demands::Demands,
     layout::{Layout, Place},
-    record::Record,
+    record::{Record, Set},
 };
 use crate::{
-    bits::{Blocks, List, Planes, Vector},
+    bits::{Blocks, List, Planes, Vector, words},
     routing::Header,
 };
 
@@ -63,12 +63,10 @@ pub(super) struct Moving<V: Vector, R: Record> {
     pub entered: R::Set,
     /// Headers that cross a link in this cycle.
     pub crossings: List<Crossing>,
-    /// Scratch: nodes in which a header or tail passes the same output channel.
-    pub passed: List<usize>,
+    /// Scratch: output channels of a block that headers or tails pass.
+    pub passed: List<Place>,
     /// Scratch: packets whose tails cross a halo of this part.
     pub leaving: Vec<u32>,
-    /// Scratch: output channels a tail leaves.
-    pub freed: List<Place>,
     /// Packets whose tail was ejected in this cycle, and where.
     pub delivered: Vec<(u32, u32)>,
 }
@@ -85,8 +83,21 @@ impl<V: Vector, R: Record> Moving<V, R> {
             crossings: List::default(),
             passed: List::default(),
             leaving: Vec::new(),
-            freed: List::default(),
             delivered: Vec::new(),
+        }
+    }
+}
+
+impl List<Place> {
+    /// Lists the output channels of a set whose planes in a block have a bit, channel by channel.
+    #[inline(always)]
+    pub(super) fn list<V: Vector, S: Set>(&mut self, planes: &[V], block: usize, mut outputs: S) {
+        self.clear();
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            for (word, &bits) in (block * V::WORDS..).zip(words(std::slice::from_ref(&planes[output]))) {
+                self.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
+            }
         }
     }
 }

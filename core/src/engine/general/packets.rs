@@ -212,9 +212,9 @@ impl Fifo {
 
     /// A header enters; true if it is at the front.
     #[inline(always)]
-    pub(super) fn push(&mut self, slot: u32, packets: &mut Packets) -> bool {
+    pub(super) fn push(&mut self, slot: u32, headers: &mut [Header]) -> bool {
         let first = self.front == 0;
-        packets.headers[if first { 0 } else { (self.last & !AGAIN) as usize }].next = slot;
+        headers[if first { 0 } else { (self.last & !AGAIN) as usize }].next = slot;
         self.last = slot | u32::from(slot == self.front) << 31;
         self.front = if first { slot } else { self.front };
         first
@@ -222,9 +222,9 @@ impl Fifo {
 
     /// The tail of the front packet leaves; true if another one is behind it.
     #[inline(always)]
-    pub(super) fn pop(&mut self, packets: &Packets) -> bool {
+    pub(super) fn pop(&mut self, headers: &[Header]) -> bool {
         let more = self.last != self.front;
-        self.front = select_unpredictable(more, packets.next(self.front), 0);
+        self.front = select_unpredictable(more, headers[self.front as usize].next, 0);
         self.last &= !AGAIN;
         more
     }
@@ -238,16 +238,16 @@ mod tests {
     fn packets_leave_in_order_even_if_one_comes_round() {
         let (mut packets, mut queue) = (Packets::new(), Fifo::default());
         let [a, b] = [(); 2].map(|()| packets.place(0, Packet::default()));
-        assert!(queue.push(a, &mut packets));
-        assert!(!queue.push(a, &mut packets));
-        assert!(queue.pop(&packets));
+        assert!(queue.push(a, &mut packets.headers));
+        assert!(!queue.push(a, &mut packets.headers));
+        assert!(queue.pop(&packets.headers));
         assert_eq!(queue.front, a);
-        assert!(!queue.push(b, &mut packets) && !queue.push(a, &mut packets));
-        assert!(queue.pop(&packets));
+        assert!(!queue.push(b, &mut packets.headers) && !queue.push(a, &mut packets.headers));
+        assert!(queue.pop(&packets.headers));
         assert_eq!(queue.front, b);
-        assert!(queue.pop(&packets));
+        assert!(queue.pop(&packets.headers));
         assert_eq!(queue.front, a);
-        assert!(!queue.pop(&packets));
+        assert!(!queue.pop(&packets.headers));
         assert_eq!(queue.front, 0);
     }
 }

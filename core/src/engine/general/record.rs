@@ -184,6 +184,7 @@ macro_rules! record {
     };
 }
 record!(u32, 24, 5, u64);
+record!(u64, 50, 6, u64);
 record!(u128, 112, 8, u128);
 const _: () = assert!(MAX_QUEUES <= u128::REQUESTS, "the widest record has room for all queues");
 
@@ -227,6 +228,7 @@ mod tests {
     #[test]
     fn records_of_every_width_do_the_same() {
         grants_go_round::<u32>();
+        grants_go_round::<u64>();
         grants_go_round::<u128>();
     }
 }

@@ -98,7 +98,7 @@ impl<V: Vector, R: Record> State<V, R> {
         for (index, fifo) in state.fifos.iter().enumerate() {
             let own = &mut self.fifos[first * layout.queues + index];
             for slot in fifo.slots(&state.packets) {
-                own.push(slot_of[slot as usize], &mut self.packets);
+                own.push(slot_of[slot as usize], &mut self.packets.headers);
             }
         }
         if let (Some(own), Some(registers)) = (&mut self.registers, &state.registers) {
@@ -135,7 +135,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let part = part_of(parts, stay.place.node());
             let (state, node) = (&mut states[part], stay.place.node() - parts[part].first);
             let queue = node * layout.queues + stay.place.index();
-            state.fifos[queue].push(slot, &mut state.packets);
+            state.fifos[queue].push(slot, &mut state.packets.headers);
         }
         for (stay, &slot) in in_registers.iter().zip(&slot_of[in_queues + on_links.len()..]) {
             let part = part_of(parts, stay.place.node());

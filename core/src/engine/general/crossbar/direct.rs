@@ -14,6 +14,7 @@ use crate::{
     },
     router::MAX_CHANNELS,
 };
+use std::mem::take;
 
 /// `queues`.
 pub(super) struct Direct;
@@ -205,78 +206,54 @@ impl<V: Vector, R: Record> State<V, R> {
         let link_queues = layout.link_queues as u32;
         let windows = self.windows.is_some();
         let mut injected = 0;
-        let first = self.moving.crossings.items().len();
-        // First where they come from (in the place of the slot) and where they go, ...
-        let mut outputs = self.any[block].heads;
-        while !outputs.is_empty() {
-            let output = outputs.pop();
-            let heads = words(std::slice::from_ref(&self.moving.heads.block(block)[output]));
-            self.moving.passed.list_ones(block * V::WORDS, heads);
-            if output >= layout.link_outputs {
-                // Only those of a node to itself are of interest.
-                for &node in self.moving.passed.items() {
-                    let owner = self.outputs[node * layout.outputs + output].owner();
-                    injected += u64::from(owner > link_queues);
-                    if windows && owner > link_queues {
-                        let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
-                        let line = layout.line(node, owner as usize - 1);
-                        leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
-                    }
-                }
-                continue;
-            }
-            let (links, behind) =
-                (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
-            self.moving.crossings.reserve(self.moving.passed.items().len());
-            for &node in self.moving.passed.items() {
-                let to = Place::new(links.neighbour(node), behind);
-                self.moving.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
-            }
-        }
-        // ... then who they are, in one loop of loads that do not wait for each other.
-        for crossing in &mut self.moving.crossings.items_mut()[first..] {
-            let from = Place::unpack(crossing.slot);
-            let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
+        self.moving.passed.list(self.moving.heads.block(block), block, self.any[block].heads);
+        let (passed, fifos) = (self.moving.passed.items(), &self.fifos[..]);
+        let mut crossings = take(&mut self.moving.crossings);
+        crossings.reserve(passed.len());
+        for &place in passed {
+            let (node, output) = (place.node(), place.index());
+            let owner = self.outputs[node * layout.outputs + output].owner();
+            let slot = fifos[node * layout.queues + owner as usize - 1].front;
             injected += u64::from(owner > link_queues);
-            crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
             if windows && owner > link_queues {
-                let line = layout.line(from.node(), owner as usize - 1);
-                leave_source(&mut self.windows, line, self.packets.packet_mut(crossing.slot), cycle);
+                let line = layout.line(node, owner as usize - 1);
+                leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
+            }
+            // Those that are ejected come last in the list.
+            if output < layout.link_outputs {
+                crossings.push(Crossing { to: layout.behind_link(place), slot });
             }
         }
+        self.moving.crossings = crossings;
         self.outcome.packets_injected += injected;
     }
 
     #[inline(always)]
     fn free_behind_tails(&mut self, layout: &Layout, block: usize) {
-        let mut outputs = self.any[block].tails;
-        self.moving.freed.clear();
-        while !outputs.is_empty() {
-            let output = outputs.pop();
-            let tails = words(std::slice::from_ref(&self.moving.tails.block(block)[output]));
-            for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                self.moving.freed.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
-            }
-        }
-        let count = self.moving.freed.items().len();
-        self.requests.wanted.reserve(count);
-        self.requests.asking.reserve(count);
-        self.feeds.reserve(count);
-        let lazy = !self.demands.exact_feed;
-        for &place in self.moving.freed.items() {
+        self.moving.passed.list(self.moving.tails.block(block), block, self.any[block].tails);
+        let (passed, lazy) = (self.moving.passed.items(), !self.demands.exact_feed);
+        let (outputs, fifos, headers) =
+            (&mut self.outputs[..], &mut self.fifos[..], &self.packets.headers[..]);
+        let (mut wanted, mut asking) = (take(&mut self.requests.wanted), take(&mut self.requests.asking));
+        let mut free = take(&mut self.feeds.free);
+        wanted.reserve(passed.len());
+        asking.reserve(passed.len());
+        free.reserve(passed.len());
+        for &place in passed {
             let (node, output) = (place.node(), place.index());
-            let record = &mut self.outputs[node * layout.outputs + output];
+            let record = &mut outputs[node * layout.outputs + output];
             let queue = record.owner() as usize - 1;
             *record = record.free();
-            self.requests.wanted.put(place, record.is_requested());
-            let fifo = &mut self.fifos[node * layout.queues + queue];
+            wanted.put(place, record.is_requested());
+            let fifo = &mut fifos[node * layout.queues + queue];
             if output >= layout.link_outputs {
                 self.moving.delivered.push((node as u32, fifo.front));
             }
-            let more = fifo.pop(&self.packets);
+            let more = fifo.pop(headers);
             let place = Place::new(node, queue);
-            self.requests.asking.put(place, more);
-            self.feeds.freed(place, lazy && layout.is_processor(queue));
+            asking.put(place, more);
+            free.put(place, lazy && layout.is_processor(queue));
         }
+        (self.requests.wanted, self.requests.asking, self.feeds.free) = (wanted, asking, free);
     }
 }

@@ -138,21 +138,17 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Headers that entered registers: whose packets pass from now on.
     fn take_headers(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize, cycle: u64) {
         let windows = self.windows.is_some();
-        let mut outputs = self.any[block].heads;
-        while !outputs.is_empty() {
-            let output = outputs.pop();
-            let heads = words(std::slice::from_ref(&self.moving.heads.block(block)[output]));
-            self.moving.passed.list_ones(block * V::WORDS, heads);
-            for &node in self.moving.passed.items() {
-                let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
-                let slot = self.fifos[node * layout.queues + queue].front;
-                registers.slots[node * layout.outputs + output] = slot;
-                let injected = layout.is_processor(queue);
-                self.outcome.packets_injected += u64::from(injected);
-                if windows && injected {
-                    let line = layout.line(node, queue);
-                    leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
-                }
+        self.moving.passed.list(self.moving.heads.block(block), block, self.any[block].heads);
+        for &place in self.moving.passed.items() {
+            let (node, output) = (place.node(), place.index());
+            let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
+            let slot = self.fifos[node * layout.queues + queue].front;
+            registers.slots[node * layout.outputs + output] = slot;
+            let injected = layout.is_processor(queue);
+            self.outcome.packets_injected += u64::from(injected);
+            if windows && injected {
+                let line = layout.line(node, queue);
+                leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
             }
         }
     }
@@ -160,20 +156,17 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Queues whose tail entered a register go on to their next packet.
     fn leave_behind_tails(&mut self, layout: &Layout, block: usize) {
         let lazy = !self.demands.exact_feed;
-        let mut outputs = self.any[block].tails;
-        while !outputs.is_empty() {
-            let output = outputs.pop();
-            let tails = words(std::slice::from_ref(&self.moving.tails.block(block)[output]));
-            self.moving.passed.list_ones(block * V::WORDS, tails);
-            self.requests.asking.reserve(self.moving.passed.items().len());
-            self.feeds.reserve(self.moving.passed.items().len());
-            for &node in self.moving.passed.items() {
-                let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
-                let more = self.fifos[node * layout.queues + queue].pop(&self.packets);
-                let place = Place::new(node, queue);
-                self.requests.asking.put(place, more);
-                self.feeds.freed(place, lazy && layout.is_processor(queue));
-            }
+        self.moving.passed.list(self.moving.tails.block(block), block, self.any[block].tails);
+        let count = self.moving.passed.items().len();
+        self.requests.asking.reserve(count);
+        self.feeds.free.reserve(count);
+        for &place in self.moving.passed.items() {
+            let (node, output) = (place.node(), place.index());
+            let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
+            let more = self.fifos[node * layout.queues + queue].pop(&self.packets.headers);
+            let place = Place::new(node, queue);
+            self.requests.asking.put(place, more);
+            self.feeds.free.put(place, lazy && layout.is_processor(queue));
         }
     }
 
@@ -241,34 +234,23 @@ impl<V: Vector, R: Record> State<V, R> {
         self.moving.delivered.clear();
         for block in 0..self.blocks {
             let Any { heads, tails, .. } = self.any[block];
-            let mut outputs = heads & R::Set::below(layout.link_outputs);
-            while !outputs.is_empty() {
-                let output = outputs.pop();
-                let links = &layout.links[layout.port_of_output(output)];
-                let behind = usize::from(layout.queue_behind[output]);
-                let heads = words(std::slice::from_ref(&self.moving.heads.block(block)[output]));
-                self.moving.passed.list_ones(block * V::WORDS, heads);
-                self.moving.crossings.reserve(self.moving.passed.items().len());
-                for &node in self.moving.passed.items() {
-                    let to = Place::new(links.neighbour(node), behind);
-                    let slot = registers.slots[node * layout.outputs + output];
-                    self.moving.crossings.push(Crossing { to, slot });
-                }
+            let heads = heads & R::Set::below(layout.link_outputs);
+            self.moving.passed.list(self.moving.heads.block(block), block, heads);
+            self.moving.crossings.reserve(self.moving.passed.items().len());
+            for &place in self.moving.passed.items() {
+                let slot = registers.slots[place.node() * layout.outputs + place.index()];
+                self.moving.crossings.push(Crossing { to: layout.behind_link(place), slot });
             }
-            let mut outputs = tails;
-            while !outputs.is_empty() {
-                let output = outputs.pop();
-                let tails = words(std::slice::from_ref(&self.moving.tails.block(block)[output]));
-                self.moving.passed.list_ones(block * V::WORDS, tails);
-                self.requests.wanted.reserve(self.moving.passed.items().len());
-                for &node in self.moving.passed.items() {
-                    let record = &mut self.outputs[node * layout.outputs + output];
-                    *record = record.free();
-                    self.requests.wanted.put(Place::new(node, output), record.is_requested());
-                    if output >= layout.link_outputs {
-                        let slot = registers.slots[node * layout.outputs + output];
-                        self.moving.delivered.push((node as u32, slot));
-                    }
+            self.moving.passed.list(self.moving.tails.block(block), block, tails);
+            self.requests.wanted.reserve(self.moving.passed.items().len());
+            for &place in self.moving.passed.items() {
+                let (node, output) = (place.node(), place.index());
+                let record = &mut self.outputs[node * layout.outputs + output];
+                *record = record.free();
+                self.requests.wanted.put(place, record.is_requested());
+                if output >= layout.link_outputs {
+                    let slot = registers.slots[node * layout.outputs + output];
+                    self.moving.delivered.push((node as u32, slot));
                 }
             }
         }

@@ -7,6 +7,7 @@ use super::super::{
     state::State,
 };
 use crate::bits::{Vector, above_with, half_add, half_subtract, words};
+use std::mem::take;
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Headers and flits enter; the counts of all queues follow.
@@ -15,7 +16,7 @@ impl<V: Vector, R: Record> State<V, R> {
         if layout.latency > 1 {
             self.arrive_later(layout, cycle);
         } else {
-            let crossings = std::mem::take(&mut self.moving.crossings);
+            let crossings = take(&mut self.moving.crossings);
             self.enter(layout, crossings.items());
             self.moving.crossings = crossings;
         }
@@ -33,12 +34,13 @@ impl<V: Vector, R: Record> State<V, R> {
 
     #[inline(always)]
     fn enter(&mut self, layout: &Layout, crossings: &[Crossing]) {
-        self.requests.asking.reserve(crossings.len());
+        let mut asking = take(&mut self.requests.asking);
+        let (fifos, headers) = (&mut self.fifos[..], &mut self.packets.headers[..]);
+        asking.reserve(crossings.len());
         for &Crossing { to, slot } in crossings {
-            let fifo = &mut self.fifos[to.node() * layout.queues + to.index()];
-            let front = fifo.push(slot, &mut self.packets);
-            self.requests.asking.put(to, front);
+            asking.put(to, fifos[to.node() * layout.queues + to.index()].push(slot, headers));
         }
+        self.requests.asking = asking;
     }
 
     /// Links of more than one cycle: what was sent now comes later, what was sent earlier comes now.
@@ -64,7 +66,7 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         let now = (cycle % latency) as usize;
-        let due = std::mem::take(&mut self.wheel[now]);
+        let due = take(&mut self.wheel[now]);
         self.enter(layout, &due.crossings);
         for &(queue, word, bits) in &due.flits {
             self.on_links -= u64::from(bits.count_ones());

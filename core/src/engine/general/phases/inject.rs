@@ -202,7 +202,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 first_channel,
             },
         );
-        let front = self.fifos[node * layout.queues + queue].push(slot, &mut self.packets);
+        let front = self.fifos[node * layout.queues + queue].push(slot, &mut self.packets.headers);
         self.requests.asking.reserve(1);
         self.requests.asking.put(place, front);
         packet.length

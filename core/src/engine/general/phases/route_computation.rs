@@ -11,6 +11,7 @@ use crate::{
     routing::{Header, RoutingFunction},
     traffic::{Purpose, Routes, draw},
 };
+use std::mem::take;
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every queue with a new header at its front requests an output channel.
@@ -28,10 +29,11 @@ impl<V: Vector, R: Record> State<V, R> {
     /// `PLAIN`: all packets in dimension order, the default list everywhere.
     #[inline(always)]
     fn request_each<const PLAIN: bool>(&mut self, layout: &Layout) {
-        self.requests.wanted.reserve(self.requests.asking.items().len());
+        // Taken out, so that the compiler sees that nothing else writes to their lengths.
+        let (mut asking, mut wanted) = (take(&mut self.requests.asking), take(&mut self.requests.wanted));
+        wanted.reserve(asking.items().len());
         let throttled = self.injection_control.is_some();
-        for index in 0..self.requests.asking.items().len() {
-            let place = self.requests.asking.items()[index];
+        for &place in asking.items() {
             let (node, queue) = (place.node(), place.index());
             let slot = self.fifos[node * layout.queues + queue].front;
             let output = if PLAIN {
@@ -49,10 +51,11 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             let bit = if PLAIN { queue as u32 } else { layout.bit_of_queue(node, output, queue) };
             let record = &mut self.outputs[node * layout.outputs + output];
-            self.requests.wanted.put(Place::new(node, output), record.is_idle());
+            wanted.put(Place::new(node, output), record.is_idle());
             *record = record.ask(bit);
         }
-        self.requests.asking.clear();
+        asking.clear();
+        (self.requests.asking, self.requests.wanted) = (asking, wanted);
     }
 
     /// The output channel that the header at the front of a queue chooses, if any.

@@ -6,6 +6,7 @@ use super::super::{
     state::State,
 };
 use crate::bits::{Vector, words};
+use std::mem::take;
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every requested output channel without owner gets one; true if any did. Space downstream is
@@ -19,12 +20,13 @@ impl<V: Vector, R: Record> State<V, R> {
         if self.requests.parks {
             self.unpark(layout);
         }
-        let (mut refused, mut granted) = (0, false);
+        let mut wanted = take(&mut self.requests.wanted);
+        let (mut refused, mut granted) = (0, R::Set::default());
         let selective = layout.bubble || layout.grant_needs_room;
         let plain = !layout.has_lists() && !selective;
         let throttled = self.injection_control.is_some();
-        for index in 0..self.requests.wanted.items().len() {
-            let place = self.requests.wanted.items()[index];
+        for index in 0..wanted.items().len() {
+            let place = wanted.items()[index];
             let (node, output) = (place.node(), place.index());
             if throttled {
                 // Requests may have been taken back, so an output may have been forgotten and listed again.
@@ -44,12 +46,12 @@ impl<V: Vector, R: Record> State<V, R> {
                 if self.requests.parks {
                     self.park(place);
                 } else {
-                    self.requests.wanted.keep(refused, place);
+                    wanted.keep(refused, place);
                     refused += 1;
                 }
                 continue;
             };
-            granted = true;
+            granted |= R::Set::of(output, true);
             let (queue, list_place) = if layout.has_lists() {
                 (layout.queue_of_bit(node, output, bit), layout.place_of_bit(node, output, bit))
             } else {
@@ -58,7 +60,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let rotation = if list_place as usize == layout.directions { 0 } else { list_place + 1 };
             let record = &mut self.outputs[node * layout.outputs + output];
             *record = record.grant(bit, queue as u32 + 1, rotation);
-            self.set_owner(node, output, queue);
+            self.own(node, output, queue);
             if let Some(control) = &mut self.injection_control
                 && layout.is_processor(queue)
             {
@@ -75,8 +77,12 @@ impl<V: Vector, R: Record> State<V, R> {
                 self.watched.granted.push(place);
             }
         }
-        self.requests.wanted.truncate(refused);
-        granted
+        wanted.truncate(refused);
+        self.requests.wanted = wanted;
+        for any in &mut self.any {
+            any.owned |= granted;
+        }
+        !granted.is_empty()
     }
 
     #[inline(always)]
@@ -177,12 +183,18 @@ impl<V: Vector, R: Record> State<V, R> {
     /// A queue owns an output channel.
     #[inline(always)]
     pub(in crate::engine::general) fn set_owner(&mut self, node: usize, output: usize, queue: usize) {
+        self.own(node, output, queue);
+        self.any[node / V::BITS].owned |= R::Set::of(output, true);
+    }
+
+    /// The same without a word about it to the block.
+    #[inline(always)]
+    fn own(&mut self, node: usize, output: usize, queue: usize) {
         let plane = match self.pairs.plane(output, queue) {
             Some(plane) => plane,
             None => self.allot(output, queue),
         };
         *self.own.word_mut(plane, node) |= 1 << (node % 64);
-        self.any[node / V::BITS].owned |= R::Set::of(output, true);
     }
 
     #[cold]
