@@ -109,12 +109,9 @@ impl<V: Vector, R: Record> State<V, R> {
                         // Other nodes of these rows may have their links inside.
                         if any(node) && links.neighbour(node) >= layout.nodes {
                             let place = Place::new(node, output);
-                            let in_queue = || {
-                                let queue = self.output(layout, place).owner() as usize - 1;
-                                self.fifo(layout, Place::new(node, queue)).front
-                            };
                             let registers = self.registers.as_ref();
-                            let slot = registers.map_or_else(in_queue, |all| all.slot(layout, place));
+                            let in_register = registers.map(|all| all.slot(layout, place));
+                            let slot = in_register.unwrap_or_else(|| self.passing(layout, place));
                             self.moving.leaving.push(slot);
                         }
                     }

@@ -43,9 +43,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let (slot, head, tail) = registers.flit(layout, place);
             return self.packets.packet(slot).describe(head, tail);
         }
-        let (node, output) = (place.node(), place.index());
-        let queue = self.output(layout, place).owner() as usize - 1;
-        let slot = self.fifo(layout, Place::new(node, queue)).front;
+        let (node, output, slot) = (place.node(), place.index(), self.passing(layout, place));
         let (left, sent) = (&self.left, self.moving.sent.plane(output)[node / 64] >> (node % 64) & 1 == 1);
         let (head, tail) = if sent {
             (self.moving.heads.bit(output, node), self.moving.tails.bit(output, node))
@@ -98,24 +96,21 @@ impl<V: Vector, R: Record> State<V, R> {
         losses.clear();
         for &place in &self.watched.granted {
             let (node, record) = (place.node(), self.output(layout, place));
-            let header = |queue: usize| {
-                let packet = self.packets.packet(self.fifo(layout, Place::new(node, queue)).front);
+            let header = |slot: u32| {
+                let packet = self.packets.packet(slot);
                 packet.describe(true, packet.length == 1)
             };
-            let granted = match &self.registers {
+            let granted = header(match &self.registers {
                 // It has left its queue already.
-                Some(registers) => {
-                    let packet = self.packets.packet(registers.flit(layout, place).0);
-                    packet.describe(true, packet.length == 1)
-                }
-                None => header(record.owner() as usize - 1),
-            };
+                Some(registers) => registers.flit(layout, place).0,
+                None => self.passing(layout, place),
+            });
             for queue in 0..layout.queues {
                 if record.requests(layout.bit_of_queue(node, place.index(), queue)) {
                     losses.push(Loss {
                         output: self.channel(layout, place),
                         granted,
-                        blocked: header(queue),
+                        blocked: header(self.fifo(layout, Place::new(node, queue)).front),
                     });
                 }
             }

@@ -175,6 +175,12 @@ impl<V: Vector, R: Record> State<V, R> {
         self.outputs[place.node() * layout.outputs + place.index()]
     }
 
+    /// The packet that passes an output channel: at the front of its owner's queue.
+    pub(super) fn passing(&self, layout: &Layout, place: Place) -> u32 {
+        let queue = self.output(layout, place).owner() as usize - 1;
+        self.fifo(layout, Place::new(place.node(), queue)).front
+    }
+
     /// The packets of a queue.
     #[inline(always)]
     pub(super) fn fifo(&self, layout: &Layout, place: Place) -> Fifo {

@@ -193,8 +193,13 @@ impl<V: Vector, R: Record> State<V, R> {
     pub(super) fn depart_all(&mut self, layout: &Layout, cycle: u64) {
         self.moving.delivered.clear();
         for block in 0..self.blocks {
-            self.send_headers(layout, block, cycle);
-            self.free_behind_tails(layout, block);
+            let Any { heads, tails, .. } = self.any[block];
+            if !heads.is_empty() {
+                self.send_headers(layout, block, cycle);
+            }
+            if !tails.is_empty() {
+                self.free_behind_tails(layout, block);
+            }
             if self.demands.exact_feed {
                 self.drain_processors(layout, block);
             }

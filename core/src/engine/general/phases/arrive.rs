@@ -15,7 +15,7 @@ impl<V: Vector, R: Record> State<V, R> {
     pub(in crate::engine::general) fn arrive_all(&mut self, layout: &Layout, cycle: u64) {
         if layout.latency > 1 {
             self.arrive_later(layout, cycle);
-        } else {
+        } else if !self.moving.crossings.items().is_empty() {
             let crossings = take(&mut self.moving.crossings);
             self.enter(layout, crossings.items());
             self.moving.crossings = crossings;

@@ -17,6 +17,9 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Every queue with a new header at its front requests an output channel.
     #[inline(always)]
     pub(in crate::engine::general) fn compute_routes(&mut self, layout: &Layout) {
+        if self.requests.asking.items().is_empty() {
+            return;
+        }
         if self.demands.reconsiders {
             self.choose_adaptive_requests(layout);
         } else if self.demands.function == RoutingFunction::DimensionOrder && !layout.has_lists() {

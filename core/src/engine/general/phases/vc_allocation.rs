@@ -20,6 +20,9 @@ impl<V: Vector, R: Record> State<V, R> {
         if self.requests.parks {
             self.unpark(layout);
         }
+        if self.requests.wanted.items().is_empty() {
+            return false;
+        }
         let mut wanted = take(&mut self.requests.wanted);
         let (mut refused, mut granted) = (0, R::Set::default());
         let selective = layout.bubble || layout.grant_needs_room;
