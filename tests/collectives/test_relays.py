@@ -57,6 +57,13 @@ def test_a_host_sends_as_many_messages_as_it_has_links() -> None:
     assert crowded == {"pairwise (1)": (6, 6)}
 
 
+@pytest.mark.parametrize("hosts", [8, 16, 32])
+def test_chunks_over_a_switch_do_not_wait_for_each_other_there(hosts: int) -> None:
+    """In steps: a chunk from every other host over the link to each, and the hop before it."""
+    star = fl.Graph([f"{host}-{hosts}" for host in range(hosts)], nodes=hosts + 1, hosts=[*range(hosts)])
+    assert fl.collectives.plan(star, "all-to-all").steps == hosts
+
+
 def test_servers_and_rails_work_at_the_same_time() -> None:
     network = rails(4, 4)
     advice = weigh(network, [2.0**30], 1e-6, 50e9, message=0.0)

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 ///
 /// Of the chunks that wait for a link, the one with the longest rest of its way goes first. Where that takes
 /// more steps than the fullest link has chunks, those go first that feed a link with much to carry and few
-/// chunks at hand, if that is shorter.
+/// chunks near it, if that is shorter.
 pub(super) fn list_schedule(graph: &Network, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let load: Vec<u32> = of_paths(graph.links().len(), paths);
@@ -98,6 +98,8 @@ fn longest_first(graph: &Network, paths: &[Vec<u32>], latency: u32) -> Vec<Move>
 fn feeding_first(graph: &Network, paths: &[Vec<u32>], latency: u32, mut load: Vec<u32>) -> Vec<Move> {
     let mut course = Course::new(paths, latency);
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); graph.links().len()];
+    // Chunks that wait for a link or are under way to it.
+    let mut near = vec![0_i64; graph.links().len()];
     let enter = |waiting: &mut Vec<Vec<u32>>, rest: &[u32], item: u32| {
         if let Some(&link) = rest.first() {
             waiting[link as usize].push(item);
@@ -105,6 +107,9 @@ fn feeding_first(graph: &Network, paths: &[Vec<u32>], latency: u32, mut load: Ve
     };
     for item in 0..paths.len() as u32 {
         enter(&mut waiting, course.rest(item), item);
+    }
+    for (near, waiting) in near.iter_mut().zip(&waiting) {
+        *near = waiting.len() as i64;
     }
     for step in 0.. {
         if course.left == 0 {
@@ -116,15 +121,18 @@ fn feeding_first(graph: &Network, paths: &[Vec<u32>], latency: u32, mut load: Ve
         for link in 0..graph.links().len() {
             let urgency = |&item: &u32| {
                 let rest = course.rest(item);
-                let next = rest.get(1).map(|&next| {
-                    2 * i64::from(load[next as usize]) - 3 * waiting[next as usize].len() as i64
-                });
+                let next =
+                    rest.get(1).map(|&next| 2 * i64::from(load[next as usize]) - 3 * near[next as usize]);
                 (next.map(|next| next + rest.len() as i64), Reverse(item))
             };
             let first = (0..waiting[link].len()).max_by_key(|&place| urgency(&waiting[link][place]));
             if let Some(first) = first {
                 let item = waiting[link].swap_remove(first);
                 load[link] -= 1;
+                near[link] -= 1;
+                if let Some(&next) = course.rest(item).get(1) {
+                    near[next as usize] += 1;
+                }
                 course.send(step, link, item);
             }
         }
