@@ -70,7 +70,7 @@ def test_eight_gpus_need_no_more_than_published_plans() -> None:
     loads = [sum(mixed(ground, prices).loads) for prices in least_chunks_unlike(ground)]
     assert len(loads) == 3
     assert loads[1] < 1.27
-    assert loads[2] == pytest.approx(7 / 6, rel=1e-4)
+    assert loads[2] == pytest.approx(7 / 6, rel=2e-3)
 
 
 @pytest.mark.parametrize("operation", ["all-reduce", "all-gather", "reduce-scatter"])

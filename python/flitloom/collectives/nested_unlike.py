@@ -23,7 +23,7 @@ from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
 
 #: Equal pieces in which the ways of a chunk share it; many on networks of few nodes.
-PIECES, FINE = 48, 1_000_000
+PIECES, FINE = 48, 840
 #: Times that prices lead to further ways at least and at most, and those by the square of the nodes.
 TURNS, TURNS_WORK = (12, 48), 9000
 #: Moves that are tried for every chunk in each of them.
@@ -229,7 +229,7 @@ def mixed(ground: Ground, prices: Prices) -> Mixed:
     ...     found = mixed(ground, prices)
     ...     print(len(found.loads), found.pieces, round(sum(found.loads), 2), round(prices.chunks, 2))
     1 1 3.0 3.0
-    2 1000000 2.33 2.32
+    2 840 2.33 2.32
     """
     rounds = len(prices.links)
     search = _Search(ground, rounds)
@@ -266,7 +266,7 @@ def whole_shares(
 ) -> tuple[list[int], tuple[float, ...]]:
     """Pieces of every way, and per round the chunks on the busiest link.
 
-    The largest rests are rounded up. Then pieces are moved while busiest links have less, if they are few.
+    The largest rests are rounded up. Then pieces are moved while busiest links have less.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def whole_shares(
         shares[order[: most - shares[mine].sum()]] += 1
     each = loads / room[owners][:, None, None]
     sums = np.tensordot(shares.astype(np.float64), each, 1)
-    best, moved = float(sums.max(axis=1).sum()), room.max() < FINE
+    best, moved = float(sums.max(axis=1).sum()), True
     while moved:
         moved = False
         for mine in places:
