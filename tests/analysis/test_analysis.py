@@ -287,6 +287,7 @@ UNSPECIFIED = {
     "load/known.py": "the widths of a limit and of a measurement are added",
     "load/search.py": "the next load that is tried, rounded to six digits",
     "fabric/layout.py": "where a page draws a switch",
+    "fabric/members.py": "numbers of walks, rounded to whole ones; cables decide what a network is",
     "plots/canvas.py": "where an axis ends",
     "fabric/pictures.py": "where a picture shows a switch",
     "view/wires.py": "where a page draws a node or a wire",

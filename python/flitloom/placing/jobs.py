@@ -401,7 +401,7 @@ def ends_of(network: Network, rows: dict[str, list[list[int]]]) -> dict[str, int
     >>> import flitloom as fl
     >>> network = fl.Network(fl.Product("ring4"), fl.Router(model="pipelined"))
     >>> ends_of(network, {"a": [[0, 2, 17, 0]], "b": [[1, 2, 4, 0], [1, 2, 17, 0]]})
-    {'a': 39, 'b': 49}
+    {'a': 49, 'b': 47}
     """
     packets = Packets([tuple(row) for each in rows.values() for row in each])
     simulation = Simulation(network, packets, packets=True, links=False)
