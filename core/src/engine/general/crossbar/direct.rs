@@ -7,7 +7,6 @@ use crate::{
         crossing::Crossing,
         layout::{Layout, Place},
         output_arbiter::PerChannel,
-        packets::leave_source,
         queues::Queues,
         record::{Any, Record, Set},
         state::State,
@@ -208,29 +207,26 @@ impl<V: Vector, R: Record> State<V, R> {
 
     #[inline(always)]
     fn send_headers(&mut self, layout: &Layout, block: usize, cycle: u64) {
-        let link_queues = layout.link_queues as u32;
-        let windows = self.windows.is_some();
-        let mut injected = 0;
-        self.moving.passed.list(self.moving.heads.block(block), block, self.any[block].heads);
-        let (passed, fifos) = (self.moving.passed.items(), &self.fifos[..]);
+        let mut passed = take(&mut self.moving.passed);
+        passed.list(self.moving.heads.block(block), block, self.any[block].heads);
         let mut crossings = take(&mut self.moving.crossings);
-        crossings.reserve(passed.len());
-        for &place in passed {
-            let (node, output) = (place.node(), place.index());
-            let owner = self.outputs[node * layout.outputs + output].owner();
-            let slot = fifos[node * layout.queues + owner as usize - 1].front;
-            injected += u64::from(owner > link_queues);
-            if windows && owner > link_queues {
-                let line = layout.line(node, owner as usize - 1);
-                leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
-            }
-            // Those that are ejected come last in the list.
-            if output < layout.link_outputs {
-                crossings.push(Crossing { to: layout.behind_link(place), slot });
+        crossings.reserve(passed.items().len());
+        let (first, mut injected) = (crossings.items().len(), 0);
+        // First where they come from (in the place of the slot) and where they go; those that are ejected are last, ...
+        for &place in passed.items() {
+            if place.index() < layout.link_outputs {
+                crossings.push(Crossing { to: layout.behind_link(place), slot: place.pack() });
             }
         }
-        self.moving.crossings = crossings;
+        // ... then who they are, in one loop of loads that do not wait for each other.
+        for crossing in &mut crossings.items_mut()[first..] {
+            crossing.slot = self.pass_header(layout, Place::unpack(crossing.slot), cycle, &mut injected);
+        }
+        for &place in &passed.items()[crossings.items().len() - first..] {
+            self.pass_header(layout, place, cycle, &mut injected);
+        }
         self.outcome.packets_injected += injected;
+        (self.moving.passed, self.moving.crossings) = (passed, crossings);
     }
 
     #[inline(always)]

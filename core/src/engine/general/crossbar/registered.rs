@@ -13,12 +13,12 @@ use crate::{
         crossing::Crossing,
         layout::{Layout, Place},
         output_arbiter::PerChannel,
-        packets::leave_source,
         record::{Any, Record, Set},
         state::State,
     },
     router::MAX_CHANNELS,
 };
+use std::mem::take;
 
 /// `registers`.
 pub(super) struct Registered;
@@ -137,20 +137,14 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Headers that entered registers: whose packets pass from now on.
     fn take_headers(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize, cycle: u64) {
-        let windows = self.windows.is_some();
-        self.moving.passed.list(self.moving.heads.block(block), block, self.any[block].heads);
-        for &place in self.moving.passed.items() {
-            let (node, output) = (place.node(), place.index());
-            let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
-            let slot = self.fifos[node * layout.queues + queue].front;
-            registers.slots[node * layout.outputs + output] = slot;
-            let injected = layout.is_processor(queue);
-            self.outcome.packets_injected += u64::from(injected);
-            if windows && injected {
-                let line = layout.line(node, queue);
-                leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
-            }
+        let (mut passed, mut injected) = (take(&mut self.moving.passed), 0);
+        passed.list(self.moving.heads.block(block), block, self.any[block].heads);
+        for &place in passed.items() {
+            let register = place.node() * layout.outputs + place.index();
+            registers.slots[register] = self.pass_header(layout, place, cycle, &mut injected);
         }
+        self.outcome.packets_injected += injected;
+        self.moving.passed = passed;
     }
 
     /// Queues whose tail entered a register go on to their next packet.

@@ -3,7 +3,8 @@
 use crate::{
     bits::{self, Vector, ones, words},
     engine::general::{
-        layout::Layout,
+        layout::{Layout, Place},
+        packets::leave_source,
         record::{Any, Record, Set},
         state::State,
     },
@@ -37,6 +38,25 @@ impl<V: Vector, R: Record> State<V, R> {
         self.moving.sent_any |= after.sent;
         self.any[block] = after;
         self.outcome.flit_hops += hops;
+    }
+
+    /// The packet whose header passes an output channel; counted where it leaves its source.
+    #[inline(always)]
+    pub(super) fn pass_header(
+        &mut self,
+        layout: &Layout,
+        place: Place,
+        cycle: u64,
+        injected: &mut u64,
+    ) -> u32 {
+        let queue = self.output(layout, place).owner() as usize - 1;
+        let slot = self.fifo(layout, Place::new(place.node(), queue)).front;
+        *injected += u64::from(layout.is_processor(queue));
+        if self.windows.is_some() && layout.is_processor(queue) {
+            let line = layout.line(place.node(), queue);
+            leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
+        }
+        slot
     }
 
     /// Counts the flits that leave the processor queues.
