@@ -249,10 +249,10 @@ def graph_of_file(file: Path, hosts: str | Sequence[str] | None = None) -> Graph
     return graph_of(read_fabric(file, hosts, one_way=True), file.name)
 
 
-def subnet_of_ground(ground: Ground, order: Iterable[int] = ()) -> Subnet:
+def subnet_of_ground(ground: Ground) -> Subnet:
     """The fabric of a torus, a mesh or a product with a host at every switch.
 
-    Switches are named by their coordinates. They are in the order of the nodes, or as `order` lists these.
+    Switches are named by their coordinates, and in the order of the nodes.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def subnet_of_ground(ground: Ground, order: Iterable[int] = ()) -> Subnet:
             if a < b:
                 yield from [(names[a], names[b])] * count
 
-    return subnet(cables(), 1, str(ground.topology), [names[node] for node in order] or names)
+    return subnet(cables(), 1, str(ground.topology), names)
 
 
 def graph_of(fabric: Subnet, name: str = "") -> Graph:

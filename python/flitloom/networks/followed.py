@@ -73,17 +73,12 @@ def _remaining(
     from flitloom.fabric.networks import subnet_of_ground
     from flitloom.tables.by_destination.making import route_subnet
 
+    cut = set(map(frozenset, failed_links))
     whole = Ground(Topology(kind="torus", sizes=sizes, wrap=list(wraps), twist=twist))
-    # Which tables are found goes by the order of switches: theirs is that in which cables name them.
-    nodes = tuple(dict.fromkeys(node for link in sorted(whole.links) if link[0] < link[1] for node in link))
-    subnet = subnet_of_ground(whole, nodes)
-    place = {node: switch for switch, node in enumerate(nodes)}
-    cut = {frozenset(place[node] for node in link) for link in failed_links}
-    cables = {number for number, cable in enumerate(subnet.cables) if {cable.a, cable.b} in cut}
-    tables = route_subnet(
-        without(subnet, {place[node] for node in failed_nodes}, cables), safe_for=()
-    ).forwarding()
-    nodes = tuple(node for node in nodes if node not in failed_nodes)
+    subnet = subnet_of_ground(whole)
+    cables = {number for number, cable in enumerate(subnet.cables) if frozenset((cable.a, cable.b)) in cut}
+    tables = route_subnet(without(subnet, failed_nodes, cables), safe_for=()).forwarding()
+    nodes = tuple(node for node in range(whole.nodes) if node not in failed_nodes)
     channels = np.full((whole.nodes, 2 * len(sizes)), NONE, dtype=np.uint32)
     for number, (a, b) in enumerate(tables.subnet.cable_ends().tolist()):
         for channel, ends in enumerate(((nodes[a], nodes[b]), (nodes[b], nodes[a])), 2 * number):

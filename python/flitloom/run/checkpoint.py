@@ -22,7 +22,7 @@ from flitloom.networks.experiment import Experiment
 from flitloom.spec.base import explain
 from flitloom.spec.written import SIMULATION
 
-#: Raised when what is saved, or how, changes. Before 5 the hosts of products were numbered by cables.
+#: Raised when what is saved, or how, changes. Before 5 the hosts of products were in the order of cables.
 FORMATS = (4, 5)
 
 
@@ -147,9 +147,10 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
         spec = Experiment.model_validate_json(text)
     except ValidationError as error:
         raise SpecError(f"{name}: {explain(error)}") from None
-    if header.format < 5 and spec.topology.grid is None and len(spec.topology.dimensions) > 1:
+    renumbered = spec.topology.has_tables and len(spec.topology.dimensions) > 1
+    if header.format < 5 and spec.router.model == "pipelined" and renumbered:
         raise SpecError(
-            f"{name}: format: is {header.format}, in which the hosts of {spec.topology} had other numbers; "
+            f"{name}: format: is {header.format}, in which hosts of {spec.topology} had another order; "
             "simulate it from the beginning"
         )
     return spec, header, state
