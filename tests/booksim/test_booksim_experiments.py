@@ -106,6 +106,36 @@ def test_what_is_no_experiment_is_refused_by_its_option(changes, said):
         )
 
 
+@pytest.mark.parametrize(
+    "network",
+    [
+        fl.Torus(4, 4),
+        fl.Mesh(8, 2),
+        fl.Mesh(4, 4, failed_nodes=[5]),
+        fl.Mesh(4, 4, failed_links=[(0, 1)]),
+        "ring16",
+        "full4 x full4",
+    ],
+    ids=str,
+)
+def test_options_are_of_the_network_that_they_describe(network):
+    router = fl.Router(model="pipelined", options=FILES["mesh"])
+    assert fl.Network("mesh 4x4", router).channels == 2
+    with pytest.raises(fl.SpecError, match=r"router\.options: describe 4x4 mesh, and the network is "):
+        fl.Network(network, router)
+
+
+def test_channels_buffer_and_latency_are_those_of_the_options():
+    router = fl.Router(model="pipelined", options=FILES["torus"])
+    assert (router.channels, router.buffer, router.latency) == (4, 8, 2)
+    assert fl.Router(**router.model_dump()) == router
+    for name in ("channels", "buffer", "latency"):
+        with pytest.raises(fl.SpecError, match=rf"router\.{name}: is 7, and \d by the options of BookSim2"):
+            fl.Router(model="pipelined", options=FILES["torus"], **{name: 7})
+    with pytest.raises(fl.SpecError, match=r"router\.options\.num_vcs: 'many' is not a whole number"):
+        fl.Router(model="pipelined", options={**FILES["torus"], "num_vcs": "many"})
+
+
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

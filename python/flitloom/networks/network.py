@@ -13,6 +13,7 @@ from flitloom.networks.followed import Followed, followed
 from flitloom.networks.kinds import described, run_by
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.described import require_described
 
 #: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
 Bound = tuple[int, str, list[int], int | None]
@@ -86,6 +87,8 @@ class Network(Fixed):
             router = Router(**{**router.model_dump(), "routing": routing})
         self.topology = topology = run_by(topology, router.model)
         self.router = router
+        if router.options is not None:
+            require_described(topology, router.options)
         if self.follows_tables and router.routing != "do":
             raise SpecError.at(
                 "router.routing",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,9 @@ from flitloom.errors import SpecError
 from flitloom.ground.limits import LISTED_PACKETS
 from flitloom.networks.experiment import Experiment
 from flitloom.run.simulation import begin_experiment
-from flitloom.spec import Mesh, Packets, Router, Topology, Torus
+from flitloom.spec import Packets, Router, Topology
 from flitloom.spec.any_traffic import AnyTraffic
+from flitloom.spec.described import grid_of_options
 
 Column: TypeAlias = NDArray[np.int64]
 #: Cycles from the last router to the node.
@@ -80,25 +81,9 @@ def network(options: Options) -> tuple[Topology, Router]:
     >>> print(torus, router.latency, router.channels)
     4x4 torus 2 16
     """
-    kind = options["topology"]
-    if kind not in ("mesh", "torus"):
-        raise SpecError.at("topology", f"is {kind}; records, pages and other packets are of mesh and torus")
+    grid = grid_of_options(options.values)
     said = {name: value for name, value in options.values.items() if name not in _OF_PACKETS}
-    sizes = (_whole(options, "k"),) * _whole(options, "n")
-    latency = 2 if kind == "torus" and options["use_noc_latency"] == "1" else 1
-    channels, places = _whole(options, "num_vcs"), _whole(options, "buf_size")
-    buffer = places // channels if places > 0 else _whole(options, "vc_buf_size")
-    fields: dict[str, Any] = {"channels": channels, "buffer": max(1, buffer), "latency": latency}
-    router = Router(model="pipelined", options={"topology": kind, **said}, **fields)
-    return (Torus if kind == "torus" else Mesh)(*sizes), router
-
-
-def _whole(options: Options, name: str) -> int:
-    """A whole number."""
-    try:
-        return int(options[name])
-    except ValueError:
-        raise SpecError.at(name, f"{options[name]!r} is not a whole number") from None
+    return grid, Router(model="pipelined", options={"topology": options["topology"], **said})
 
 
 def _require_the_same(options: Options, found: Experiment, sources: Column, tails: Column) -> None:

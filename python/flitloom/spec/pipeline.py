@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic_core import PydanticCustomError
+
 from flitloom._core import LIMITS, LISTS, pipelined_options
-from flitloom.errors import show, unknown_parts
+from flitloom.errors import SpecError, show, unknown_parts
 from flitloom.spec.base import Problems, problem, whole_number
+from flitloom.spec.described import fields_of_options
 
 #: Models of a router.
 MODELS = ("one-cycle", "pipelined")
@@ -54,8 +57,8 @@ OBLIVIOUS = ("do", "o1turn", "valiant")
 BUFFER = 8
 
 
-def check_model(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a router as they were given, if they belong to its model; with its buffer."""
+def checked(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a router as they were given, if they belong to its model; with those that others give."""
     problems = Problems()
     model = data.get("model", MODELS[0])
     if model == "pipelined":
@@ -68,12 +71,32 @@ def check_model(data: Mapping[str, Any]) -> dict[str, Any]:
             said = PIPELINED.keys() - {"options"} | {"routing"}
             for name in sorted(said & {name for name, value in data.items() if value not in (None, "do")}):
                 problems.add(name, problem("is stated by the options of BookSim2", "leave it out"))
+            data = _with_options(data, problems)
     elif model == MODELS[0]:
         for name in PIPELINED:
             if data.get(name) is not None:
                 problems.add(name, problem("belongs to pipelined routers", "give router.model = pipelined"))
     problems.end()
     return {"buffer": BUFFER, **data} if model == "pipelined" else dict(data)
+
+
+def _with_options(data: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
+    """The fields with those that options of BookSim2 give; notes fields that say something else."""
+    try:
+        told = fields_of_options(described(data["options"]))
+    except SpecError as error:
+        within = Problems()
+        within.add(error.field, problem(error.problem, error.advice))
+        problems.add("options", problem("several problems", problems=within.first))
+        return dict(data)
+    except PydanticCustomError:
+        # The field itself is refused, with its place.
+        return dict(data)
+    for name, number in told.items():
+        if data.get(name) not in (None, number):
+            text = f"is {show(data[name])}, and {number} by the options of BookSim2"
+            problems.add(name, problem(text, "leave it out"))
+    return {**data, **told}
 
 
 def described(value: Any, _: Any = None) -> dict[str, str]:

@@ -207,7 +207,8 @@ class Router(SpecModel):
         Whether requests and replies share the channels of links, or have half of them each.
     options : dict of str to str, optional
         What a file of BookSim2 says of a mesh or torus, its routing function and its routers, in place of all
-        fields of pipelined ones but channels and buffer; `flitloom.booksim.experiment` gives them.
+        fields of pipelined ones. The network must be the one that they describe.
+        `flitloom.booksim.experiment` gives both.
     preset : {"machine", "t15", "s07", "cup-stacking"}, optional
         Start from another router: a machine's, with queues of 16 flits and balanced ties, or that of a paper:
         state-propagation-throttling-2015, scaling-effects-2007, or
@@ -357,7 +358,7 @@ class Router(SpecModel):
     def _start_from_preset(cls, data: Any) -> Any:
         """Replace the name of a preset by its fields, so that a spec says what it is."""
         if isinstance(data, dict):
-            data = pipeline.check_model(data)
+            data = pipeline.checked(data)
         if isinstance(data, dict) and data.get("preset", "") is None:
             data = {name: value for name, value in data.items() if name != "preset"}
         elif isinstance(data, dict) and "preset" in data:
