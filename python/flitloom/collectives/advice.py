@@ -18,7 +18,7 @@ from flitloom.collectives.listing import NEAR, applying, counted_messages, finer
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.proofs import nodes_of
 from flitloom.collectives.rounds_plan import bus_factor
-from flitloom.collectives.search import ROOTED, collective
+from flitloom.collectives.search import collective
 from flitloom.collectives.telling import Told, share, untold
 from flitloom.errors import SpecError
 from flitloom.fabric.networks import direct_network
@@ -200,6 +200,7 @@ def weigh(
     *,
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
+    root: int | None = None,
     message: float | None = None,
     told: Told = untold,
 ) -> Advice:
@@ -220,9 +221,11 @@ def weigh(
     bandwidth : float
         Bytes per second of a link in one direction.
     operation : str
-        One of `COMPARED`; a root is the first node that takes part.
+        One of `COMPARED`.
     twist : bool
         Whether the torus is twisted.
+    root : int, optional
+        The root of a broadcast or reduce; the first node that takes part without.
     message : float, optional
         Seconds of every message of a node over a link beyond the first one of a round; without it a node
         sends at most as many messages as it has links.
@@ -239,7 +242,7 @@ def weigh(
     """
     topology, plain = _compared(topology, operation, twist)
     told(0, 100)
-    plan = _carrier(topology, operation, twist)
+    plan = _carrier(topology, operation, twist, root)
     told(40, 100)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
@@ -247,10 +250,7 @@ def weigh(
     told(55, 100)
     mixed = () if message is None else prices
     every = _every(plan, operation, plain, mixed, proof.every[-1], share(told, 100, 0.7, 1.0))
-    crowded = [] if message is not None else [one for one in every if any(one.crowd)]
-    known = [one for one in every if one not in crowded]
-    if message:
-        known = [counted_messages(one, ground) for one in known]
+    known, crowded = _by_crowd(every, ground, message)
     cost = message or 0.0
     return Advice(
         operation,
@@ -274,6 +274,15 @@ def weigh(
     )
 
 
+def _by_crowd(
+    every: Sequence[Algorithm], ground: Ground, message: float | None
+) -> tuple[list[Algorithm], list[Algorithm]]:
+    """Algorithms whose messages may be sent, and those that have too many if these have no cost."""
+    if message is None:
+        return [one for one in every if not any(one.crowd)], [one for one in every if any(one.crowd)]
+    return [counted_messages(one, ground) if message else one for one in every], []
+
+
 def _proven(
     plan: CollectivePlan, operation: str, prices: Sequence[Prices]
 ) -> tuple[tuple[int, ...], tuple[list[int], ...], Least]:
@@ -292,8 +301,10 @@ def _proven(
     return cut, clusters, proof
 
 
-def _carrier(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
+def _carrier(topology: AnyNetwork, operation: str, twist: bool, root: int | None) -> CollectivePlan:
     """The operation in steps; an all-gather where relays would add up what passes them."""
+    if root is not None:
+        return collective(topology, operation, twist=twist, root=root)
     summed = bool(topology.members) and operation in ("all-reduce", "reduce-scatter")
     return _planned(topology, "all-gather" if summed else operation, twist)
 
@@ -318,8 +329,7 @@ def _every(
 @lru_cache(maxsize=4)
 def _planned(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
     """The operation in steps, which is asked for several times; a root is the first node that takes part."""
-    root = Ground(topology, twist).members[0] if operation in ROOTED else None
-    return collective(topology, operation, twist=twist, root=root)
+    return collective(topology, operation, twist=twist)
 
 
 def _cut(plan: CollectivePlan) -> tuple[int, ...]:

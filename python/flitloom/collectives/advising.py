@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flitloom.collectives.advice import weigh
+from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.fabric.networks import direct_network
 from flitloom.ground.lazy import xr
@@ -23,6 +23,7 @@ def advise(
     *,
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
+    root: int | None = None,
     message: float | str | None = None,
     machine: Machine | str | Path | None = None,
 ) -> xr.Dataset:
@@ -39,10 +40,11 @@ def advise(
     bandwidth : float or str
         Bytes per second of a link in one direction, also as ``"400Gb/s"``.
     operation : str
-        ``all-reduce``, ``all-gather``, ``reduce-scatter``, ``all-to-all``, ``broadcast`` or ``reduce``; these
-        are from and to the first node that takes part.
+        ``all-reduce``, ``all-gather``, ``reduce-scatter``, ``all-to-all``, ``broadcast`` or ``reduce``.
     twist : bool
         Whether the torus is twisted.
+    root : int, optional
+        The root of a broadcast or reduce; the first node that takes part without.
     message : float or str, optional
         Seconds of every message of a node over a link beyond the first one of a round, also as ``"50ns"``;
         without it a node sends at most as many messages as it has links.
@@ -77,7 +79,13 @@ def advise(
         topology, equal = in_equal_links(topology, read, twist)
         twist = twist and not read.links
         alpha, bandwidth, message = equal.round, equal.bandwidth, equal.message
-    found = weigh(topology, given, alpha, bandwidth, operation=operation, twist=twist, message=message)
+    cost = (alpha, bandwidth)
+    found = weigh(topology, given, *cost, operation=operation, twist=twist, root=root, message=message)
+    return _labelled(found, str(topology))
+
+
+def _labelled(found: Advice, network: str) -> xr.Dataset:
+    """Advice as labelled arrays."""
     rows = range(len(found.sizes))
     names = [one.name for one in found.algorithms]
     by_size = {"units": "bytes/s"}
@@ -92,6 +100,6 @@ def advise(
             "rounds": ("algorithm", [one.rounds for one in found.algorithms]),
             "source": ("algorithm", [one.source for one in found.algorithms]),
         },
-        {"size": ("size", given, {"units": "bytes"}), "algorithm": names},
-        {"operation": operation, "network": str(topology), "members": found.members},
+        {"size": ("size", list(found.sizes), {"units": "bytes"}), "algorithm": names},
+        {"operation": found.operation, "network": network, "members": found.members},
     )

@@ -60,7 +60,7 @@ def collective(
         Twisted torus: a step over the edge of a short dimension (size K) also moves half of every long one
         (even size nK).
     root : int, optional
-        The root of broadcast, reduce, scatter and gather; 0 without.
+        The root of broadcast, reduce, scatter and gather; the first node that takes part without.
     latency : int
         Steps a chunk spends on a link besides the one in which the link is busy with it.
     width : sequence of int, optional
@@ -89,7 +89,6 @@ def collective(
     if isinstance(topology, str | Path):
         topology = direct_network(topology)
     _check_numbers(topology, operation, chunks, latency, seed)
-    root = _root(topology, operation, root)
     widths = _widths(topology, twist, width)
     if (operation == "all-to-all-v") != (matrix is not None):
         raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
@@ -99,6 +98,7 @@ def collective(
     if members is not None and matrix is not None:
         raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")
     demands = None if matrix is None else _demands(matrix, topology.nodes)
+    root = _root(topology, operation, root, members)
     asked = _Asked(
         topology, operation, chunks, twist or topology.twist, root, latency, widths, members, demands
     )
@@ -201,14 +201,25 @@ def _check_numbers(topology: AnyNetwork, operation: str, chunks: int, latency: i
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")
 
 
-def _root(topology: AnyNetwork, operation: str, root: int | None) -> int | None:
-    """The root of an operation, where it has one."""
-    if operation in ROOTED:
-        root = 0 if root is None else root
-        if not 0 <= root < topology.nodes:
-            raise SpecError.at("root", f"node {root} does not exist", f"nodes are 0 to {topology.nodes - 1}")
-    elif root is not None:
-        raise SpecError.at("root", f"{operation} has none", f"{', '.join(ROOTED)} have")
+def _root(
+    topology: AnyNetwork, operation: str, root: int | None, members: Sequence[int] | None
+) -> int | None:
+    """The root of an operation, where it has one, which takes part."""
+    if operation not in ROOTED:
+        if root is not None:
+            raise SpecError.at("root", f"{operation} has none", f"{', '.join(ROOTED)} have")
+        return None
+    failed = topology.failed_nodes
+    taking = members or [node for node in range(topology.nodes) if node not in failed]
+    if root is None:
+        return taking[0]
+    if not 0 <= root < topology.nodes:
+        raise SpecError.at("root", f"node {root} does not exist", f"nodes are 0 to {topology.nodes - 1}")
+    if root not in taking:
+        names = topology.node_names
+        called = show(names[root]) if names else str(root)
+        why = "has failed" if root in failed else "does not take part"
+        raise SpecError.at("root", f"node {called} {why}", "name one that takes part")
     return root
 
 

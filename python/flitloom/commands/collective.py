@@ -74,7 +74,11 @@ class Planned(Group):
     ] = 1
     root: Annotated[
         str | None,
-        typer.Option(help="Root of broadcast, reduce, scatter, gather. [default: 0]", metavar="NODE"),
+        typer.Option(
+            help="Root of broadcast, reduce, scatter, gather, by number or name. [default: the first that "
+            "takes part]",
+            metavar="NODE",
+        ),
     ] = None
     nodes: Annotated[
         str | None,
@@ -152,10 +156,16 @@ class Weighed(Group):
     operation: Annotated[
         str,
         typer.Option(
-            help="all-reduce, all-gather, reduce-scatter, all-to-all; broadcast or reduce, whose root is the "
-            "first node."
+            help="all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or reduce.",
         ),
     ] = "all-reduce"
+    root: Annotated[
+        str | None,
+        typer.Option(
+            help="Root of broadcast or reduce, by number or name. [default: the first that takes part]",
+            metavar="NODE",
+        ),
+    ] = None
     groups: Annotated[
         str | None,
         typer.Option(
@@ -253,6 +263,7 @@ def advise(*, where: Where, weighed: Weighed) -> None:
       flitloom collective advise --torus 8x8x8 --size 1KiB:1GiB --alpha 1us --bandwidth 50GB/s
       flitloom collective advise --torus 8x8 --fail link:0-1 --operation all-gather
       flitloom collective advise --torus 8x8 --groups axis:0 --size 1MiB
+      flitloom collective advise --mesh 6x6 --operation broadcast --root 14
       flitloom collective advise --network "dragonfly(6,3)" --bandwidth 400Gb/s
     """
     perform("collective_advise", where, weighed)

@@ -10,7 +10,7 @@ from typing import Any
 from flitloom.collectives.advice import Advice, compare, in_words, powers, weigh
 from flitloom.collectives.grouped_advice import weigh_groups
 from flitloom.commands import pictures, screen
-from flitloom.commands.actions.collective_plan import ADDS, read_groups, say_who_takes_part
+from flitloom.commands.actions.collective_plan import ADDS, read_groups, root_of, say_who_takes_part
 from flitloom.commands.actions.collective_rounds import equal_links
 from flitloom.commands.collective import Weighed, Where, costs
 from flitloom.errors import SpecError
@@ -32,6 +32,7 @@ def run(where: Where, weighed: Weighed) -> None:
     topology = network_of(fields)
     say_who_takes_part(topology, ADDS if weighed.operation == "reduce" else "only forward")
     twist = where.twist or topology.twist
+    root = root_of(weighed.root, topology, where)
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     topology, twist, machine = equal_links(topology, twist, costs(weighed))
@@ -47,6 +48,7 @@ def run(where: Where, weighed: Weighed) -> None:
             machine.bandwidth,
             operation=weighed.operation,
             twist=twist,
+            root=root,
             message=machine.message,
             told=told,
         )
@@ -71,8 +73,8 @@ def _in_groups(
     sizes: list[float],
 ) -> None:
     """Compare the algorithms of all groups, and print the slowest one for every size."""
-    if weighed.chart is not None:
-        raise SpecError.at("--groups", "does not go with --picture")
+    if weighed.chart is not None or weighed.root is not None:
+        raise SpecError.at("--groups", "does not go with --picture and --root")
     groups = read_groups(topology, str(weighed.groups), names_of(topology, where.hosts))
     with screen.progress("comparison of algorithms", "percent") as told:
         advice = weigh_groups(
@@ -129,6 +131,7 @@ def _command(where: Where, weighed: Weighed, size: str) -> str:
     ]
     named += [("graph", None if where.graph is None else str(where.graph)), ("wrap", where.wrap)]
     named += [("fail", one) for one in where.fail or []]
+    named += [("hosts", where.hosts), ("root", weighed.root)]
     named += [("algorithm", "best"), ("size", size)]
     # Without a machine these are what is meant if nothing is said.
     usual = ("1us", "50GB/s") if weighed.machine is None else ()

@@ -51,7 +51,7 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         operation,
         chunks=planned.chunks,
         twist=where.twist,
-        root=None if planned.root is None else called.number(planned.root, "--root"),
+        root=root_of(planned.root, topology, where),
         latency=planned.latency,
         width=None if width is None else options.whole_numbers(width, "--width"),
         nodes=None if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
@@ -59,6 +59,11 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         seed=1 if planned.seed is None else planned.seed,
     )
     _finish(found, planned)
+
+
+def root_of(named: str | None, topology: AnyNetwork, where: Where) -> int | None:
+    """The node that is named as root, by its number or as the file of the network or of hosts calls it."""
+    return None if named is None else names_of(topology, where.hosts).number(named, "--root")
 
 
 def say_who_takes_part(topology: AnyNetwork, does: str = "only forward") -> None:

@@ -9,7 +9,7 @@ from flitloom.collectives.advice import COMPARED, Advice, weigh
 from flitloom.collectives.making import choose, from_messages
 from flitloom.collectives.telling import share
 from flitloom.commands import options, screen
-from flitloom.commands.actions.collective_plan import ADDS, ADVICE, say_who_takes_part
+from flitloom.commands.actions.collective_plan import ADDS, ADVICE, root_of, say_who_takes_part
 from flitloom.commands.collective import InRounds, Planned, Where, costs
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
@@ -29,15 +29,16 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         raise SpecError.at("--size", "is missing", "write the bytes of the vector, e.g. --size 1MiB")
     if operation not in COMPARED:
         raise SpecError.at("--algorithm", f"is of {', '.join(COMPARED)}", "leave it out")
-    if planned != Planned(out=planned.out, json=planned.json):
+    if planned != Planned(out=planned.out, json=planned.json, root=planned.root):
         raise SpecError.at(
             "--algorithm",
-            "goes with a network, --size, --machine, --alpha, --bandwidth, --message-cost and --out",
+            "goes with a network, --root, --size, --machine, --alpha, --bandwidth, --message-cost and --out",
             "leave the others out",
         )
     options.check_files(planned.out, (".json",), None)
     topology = network_of(where.fields(ADVICE))
     say_who_takes_part(topology, ADDS if operation == "reduce" else "only forward")
+    root = root_of(planned.root, topology, where)
     size = read_size(asked.size, "--size")
     topology, twist, machine = equal_links(topology, where.twist or topology.twist, costs(asked))
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
@@ -51,6 +52,7 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
             bandwidth,
             operation=operation,
             twist=twist,
+            root=root,
             message=message,
             told=share(told, 100, 0.0, 0.6),
         )
