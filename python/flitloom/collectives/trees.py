@@ -2,27 +2,32 @@
 
 A tree joins all members, over switches where there are some, and takes each of its cables once in each
 direction. Trees are chosen one after the other over cables that have few so far. Then every link transfers,
-of what is ready, what belongs to the earliest tree.
+of what is ready, what belongs to the earliest tree. A tree counts as earlier for what has far to go.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
+from flitloom.collectives.stars import Tree, star_tree
 from flitloom.spec.ground import Ground
 
 #: Largest number of transfers of a plan.
 MOST_MOVES = 1 << 20
 #: By how much a cable is dearer for each further share of the busiest one that it has.
 STEEP = 12.0
+#: The same for trees of stars, which are to have few cables.
+STEEP_STARS = 4.0
+#: By how many trees what has a hop further to go is earlier: tried, and where that takes long.
+EARLIER, ONLY = (0, 1, 2, 3, 8), (3,)
+#: Transfers from which on it does.
+MANY = 1 << 17
 
-#: Per node of a tree its neighbours.
-Tree = dict[int, list[int]]
 #: Step, from, to, and the tree, or the owner and the chunk of its sum.
 Move = list[int]
 
@@ -46,32 +51,53 @@ def over_trees(
         return None
     if 2 * count * (len(ground.working) - 1) > MOST_MOVES:
         return None
-    trees = _rooted(_trees(ground, members, count))
-    made = min((_scheduled(ground, trees, latency, late) for late in (0, count)), key=lambda one: one[2])
+    trees = _rooted(_lightest(ground, members, count))
+    tried = EARLIER if 2 * count * len(ground.working) < MANY else ONLY
+    made = min((_scheduled(ground, trees, latency, earlier) for earlier in tried), key=lambda one: one[2])
     sums, moves = (
         [[*row[:3], members[row[3] // chunks], row[3] % chunks] for row in rows] for rows in made[:2]
     )
     return sums, moves, made[2]
 
 
-def _trees(ground: Ground, members: Sequence[int], count: int) -> list[Tree]:
-    """A number of trees that share the cables evenly."""
-    loads: defaultdict[tuple[int, int], int] = defaultdict(int)
+def _lightest(ground: Ground, members: Sequence[int], count: int) -> list[Tree]:
+    """Trees that share the cables evenly, of the kind that has the fewest of them on a cable, or in all."""
     beside = {node: sorted(ends) for node, ends in ground.outgoing.items()}
-    least = (len(members) - 1) * count / max(sum(ground.links.values()) / 2, 1)
+    least = max((len(members) - 1) * count / max(sum(ground.links.values()) / 2, 1), 1.0)
+
+    def nearest(price: Mapping[tuple[int, int], float], number: int) -> Tree:
+        return _tree(beside, price, members, members[number % len(members)])
+
+    kinds = [_evenly(ground, count, STEEP / least, nearest)]
+    if len(members) < len(ground.working):
+        steep = STEEP_STARS / least
+        kinds.append(_evenly(ground, count, steep, lambda price, _: star_tree(beside, price, members)))
+    return min((one for one in kinds if one is not None), key=lambda one: one[1:])[0]
+
+
+def _evenly(
+    ground: Ground,
+    count: int,
+    steep: float,
+    found: Callable[[Mapping[tuple[int, int], float], int], Tree | None],
+) -> tuple[list[Tree], float, int] | None:
+    """Trees, each found with the prices that those before make, the most on a cable, and cables of all."""
+    loads: defaultdict[tuple[int, int], int] = defaultdict(int)
     made = []
     for number in range(count):
         price = {
-            ends: 2.0 ** (STEEP * (loads[min(ends), max(ends)] + 1) / several / max(least, 1.0)) / several
+            ends: 2.0 ** (steep * (loads[min(ends), max(ends)] + 1) / several) / several
             for ends, several in ground.links.items()
         }
-        tree = _tree(beside, price, members, members[number % len(members)])
+        tree = found(price, number)
+        if tree is None:
+            return None
         for node, ends in tree.items():
             for end in ends:
                 if node < end:
                     loads[node, end] += 1
         made.append(tree)
-    return made
+    return made, max(load / ground.links[ends] for ends, load in loads.items()), sum(loads.values())
 
 
 def _tree(
@@ -108,10 +134,15 @@ def _tree(
 
 
 class _Rooted(NamedTuple):
-    """A tree whose sums go up to a root, which is its own parent."""
+    """A tree whose sums go up to a root, which is its own parent.
+
+    `up` and `down` have the hops that are left, until the whole tree has the sum, for what arrives at a node.
+    """
 
     parents: dict[int, int]
     children: dict[int, list[int]]
+    up: dict[int, int]
+    down: dict[int, int]
 
 
 def _rooted(trees: Sequence[Tree]) -> list[_Rooted]:
@@ -127,7 +158,13 @@ def _rooted(trees: Sequence[Tree]) -> list[_Rooted]:
                     parents[end] = node
                     border.append(end)
         children = {node: [end for end in tree[node] if end != parents[node]] for node in border}
-        found.append(_Rooted(parents, children))
+        down: dict[int, int] = {}
+        for node in reversed(border):
+            down[node] = max((1 + down[end] for end in children[node]), default=0)
+        up = {root: down[root]}
+        for node in border[1:]:
+            up[node] = up[parents[node]] + 1
+        found.append(_Rooted(parents, children, up, down))
     return found
 
 
@@ -148,11 +185,11 @@ def _middle(tree: Tree) -> set[int]:
 
 
 def _scheduled(
-    ground: Ground, trees: Sequence[_Rooted], latency: int, late: int
+    ground: Ground, trees: Sequence[_Rooted], latency: int, earlier: int
 ) -> tuple[list[Move], list[Move], int]:
     """Step, from, to and tree of all sums and moves, and the steps: the earliest tree goes first on a link.
 
-    What goes down a tree counts as of the tree `late` places after it.
+    What has a hop further to go counts as of the tree `earlier` places before.
     """
     #: By link what is ready: the turn and the number of its tree, and whether it goes down.
     ready: defaultdict[tuple[int, int], list[tuple[int, int, bool]]] = defaultdict(list)
@@ -167,9 +204,10 @@ def _scheduled(
             down = True
         if down:
             for end in tree.children[node]:
-                heappush(ready[node, end], (number + late, number, True))
+                heappush(ready[node, end], (number - earlier * tree.down[end], number, True))
         else:
-            heappush(ready[node, tree.parents[node]], (number, number, False))
+            end = tree.parents[node]
+            heappush(ready[node, end], (number - earlier * tree.up[end], number, False))
 
     for number, tree in enumerate(trees):
         for node, ends in tree.children.items():
