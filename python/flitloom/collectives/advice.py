@@ -13,7 +13,8 @@ from typing import Any
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.bottlenecks import boxes, narrowest, parts_of_sums
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
-from flitloom.collectives.least import Least, across, known_prices, least, least_rounds
+from flitloom.collectives.flow import link_lengths
+from flitloom.collectives.least import Least, across, along, known_prices, least, least_rounds
 from flitloom.collectives.listing import NEAR, applying, counted_messages, finer_steps, in_rounds, pipelined
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.proofs import nodes_of
@@ -36,6 +37,9 @@ MOST_PAIRED = 256
 
 #: Most nodes of a network without symmetry for which a cut is looked for.
 MOST_CUT = 512
+
+#: Most members times links for whose all-to-all lengths of links are looked for; a second at most.
+MOST_LENGTHS = 1 << 14
 
 #: Largest denominator of what is proven of links, for parts of a network to be looked for that prove more.
 MOST_PARTS = 1 << 20
@@ -87,6 +91,8 @@ class Advice:
         enters nodes.
     clusters : tuple of list of int
         Nodes with few links to those of other clusters, over which sums go; none if they bound no more.
+    link_lengths : tuple of list of int
+        From, to, length of links by which blocks of all-to-alls have far to go; none if they bound no more.
     """
 
     operation: str
@@ -105,6 +111,7 @@ class Advice:
     halved: tuple[float, ...] = ()
     cut: tuple[int, ...] = ()
     clusters: tuple[list[int], ...] = ()
+    link_lengths: tuple[list[int], ...] = ()
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size of those of which a plan is made.
@@ -246,17 +253,16 @@ def weigh(
     told(40, 100)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
-    cut, clusters, proof = _proven(plan, operation, prices)
+    cut, clusters, lengths, proof = _proven(plan, operation, prices)
     told(55, 100)
     mixed = () if message is None else prices
     every = _every(plan, operation, plain, mixed, proof.every[-1], share(told, 100, 0.7, 1.0))
     known, crowded = _by_crowd(every, ground, message)
-    cost = message or 0.0
     return Advice(
         operation,
         tuple(sizes),
         tuple(known),
-        tuple(tuple(one.seconds(size, alpha, bandwidth, cost) for one in known) for size in sizes),
+        tuple(tuple(one.seconds(size, alpha, bandwidth, message or 0.0) for one in known) for size in sizes),
         tuple(proof.seconds(ground, members, size, alpha, bandwidth, message) for size in sizes),
         members,
         least_rounds(ground, members),
@@ -271,6 +277,7 @@ def weigh(
         else (),
         cut,
         clusters,
+        lengths,
     )
 
 
@@ -285,20 +292,32 @@ def _by_crowd(
 
 def _proven(
     plan: CollectivePlan, operation: str, prices: Sequence[Prices]
-) -> tuple[tuple[int, ...], tuple[list[int], ...], Least]:
-    """Nodes around which there are few links, clusters between which there are, and what is proven."""
+) -> tuple[tuple[int, ...], tuple[list[int], ...], tuple[list[int], ...], Least]:
+    """Nodes with few links around them, clusters with few between them, lengths of links, what is proven."""
     if plan.root is not None:
         over = 1 / narrowest(plan.ground, plan.root, backwards=operation == "reduce")
-        return (), (), Least((over,), (over,))
+        return (), (), (), Least((over,), (over,))
     ground, members, cut = plan.ground, len(plan.members), _cut(plan)
     proof = least(ground, operation, members, prices, cut)
+    if operation == "all-to-all":
+        lengths = _lengths(plan, proof.every[-1])
+        return cut, (), lengths, least(ground, operation, members, prices, cut, (), lengths)
     if operation != "all-reduce":
-        return cut, (), proof
+        return cut, (), (), proof
     floor = Fraction(proof.every[-1]).limit_denominator(MOST_PARTS)
     clusters = tuple(parts_of_sums(ground, floor))
     if clusters:
         proof = least(ground, operation, members, prices, cut, clusters)
-    return cut, clusters, proof
+    return cut, clusters, (), proof
+
+
+def _lengths(plan: CollectivePlan, least: float) -> tuple[list[int], ...]:
+    """Lengths of links that prove more of an all-to-all, where nodes do not see the same network."""
+    ground, members = plan.ground, plan.members
+    if ground.whole or len(members) * len(ground.links) > MOST_LENGTHS:
+        return ()
+    found = link_lengths(ground, tuple(members))
+    return tuple(found) if found and along(ground, "all-to-all", found) > least * (1 + NEAR) else ()
 
 
 def _carrier(topology: AnyNetwork, operation: str, twist: bool, root: int | None) -> CollectivePlan:

@@ -248,8 +248,19 @@ def _proofs(plan: CollectivePlan) -> Iterator[dict[str, object]]:
     if plan.operation in ("all-gather", "reduce-scatter"):
         sets = [nodes_of(ground, plan.proof)] if plan.proof["kind"] == "cut" else []
         sets += [all_nodes - box for box in boxes(ground)] if ground.whole else []
+        if plan.proof["kind"] == "distance" and len(all_nodes) * len(ground.links) <= LARGEST:
+            sets.append(_cut(ground, plan.proof["from"], plan.proof["to"], backwards)[1])
         for inside in sets:
             yield named("crossing", ground, inside) | {"to": _farthest(plan, inside, backwards)}
+        for node in _poorest(plan, not backwards):
+            yield named("crossing", ground, all_nodes - {node}) | {"to": node}
+    elif plan.operation in ("all-to-all", "all-to-all-v"):
+        for node in _poorest(plan, True):
+            yield named("crossing", ground, all_nodes - {node}) | {"to": node}
+        for node in _poorest(plan, False):
+            yield named("crossing", ground, {node}) | {"from": node}
+        for inside in _behind_relays(plan):
+            yield named("crossing", ground, inside)
     elif plan.operation == "all-reduce" and ground.members == plan.members:
         sums = plan.chunks * len(plan.members)
         if parts := parts_of_sums(ground, Fraction(max(plan.bound - plan.latency, 1), sums)):
@@ -267,6 +278,52 @@ def _proofs(plan: CollectivePlan) -> Iterator[dict[str, object]]:
         for end in sorted(cuts, key=steps, reverse=True)[:ENDS]:
             proof = named("crossing", ground, cuts[end][1]) | {"from": plan.root}
             yield proof if scatters else proof | {"to": end}
+
+
+def _poorest(plan: CollectivePlan, entering: bool) -> list[int]:
+    """Some members with the most chunks per link into them, or out of them; none without nodes between."""
+    ground, members = plan.ground, _ends(plan)
+    if len(members) == len(ground.working):
+        return []
+    beside = ground.incoming if entering else ground.outgoing
+    chunks = Counter[int]()
+    for row in plan.demands or ():
+        chunks[row[1 if entering else 0]] += row[2]
+
+    def rank(node: int) -> tuple[float, bool]:
+        """Links per chunk, and whether another member is beside the node."""
+        ends = [(end, node) if entering else (node, end) for end in beside[node]]
+        links = sum(ground.links[pair] for pair in ends)
+        return links / max(chunks[node], 1), not members.isdisjoint(beside[node])
+
+    return sorted(sorted(members), key=rank)[:ENDS]
+
+
+def _ends(plan: CollectivePlan) -> set[int]:
+    """Nodes that send or receive chunks of their own."""
+    if plan.demands is None:
+        return {*plan.members}
+    return {node for row in plan.demands for node in row[:2]}
+
+
+def _behind_relays(plan: CollectivePlan) -> list[set[int]]:
+    """Relays with the members beside them that have the most chunks for others per link."""
+    ground, members = plan.ground, _ends(plan)
+    sets: list[set[int]] = []
+    for relay in {*ground.working} - members:
+        inside = {relay, *members.intersection(ground.incoming[relay])}
+        if 1 < len(inside) <= len(members):
+            sets.append(inside)
+
+    def rank(inside: set[int]) -> tuple[float, int]:
+        """Links per chunk, and the least node."""
+        own = inside & members
+        chunks = len(own) * (len(members) - len(own))
+        if plan.demands is not None:
+            chunks = sum(count for a, b, count in plan.demands if a in own and b not in own)
+        return _leaving(ground, inside) / max(chunks, 1), min(inside)
+
+    return sorted(sets, key=rank)[:ENDS]
 
 
 def narrowest(ground: Ground, root: int, backwards: bool = False) -> int:

@@ -15,7 +15,7 @@ from flitloom.collectives.prices import (
     prices_less_failures,
     proven_prices,
 )
-from flitloom.collectives.proofs import transfers
+from flitloom.collectives.proofs import over_lengths, transfers
 from flitloom.collectives.rounds_plan import Priced
 from flitloom.collectives.unlike import MOST_NODES as MOST_UNLIKE
 from flitloom.collectives.unlike import least_chunks_unlike, prices_unlike
@@ -114,13 +114,16 @@ def least(
     prices: Sequence[Prices],
     cut: Sequence[int] = (),
     clusters: Sequence[Sequence[int]] = (),
+    link_lengths: Sequence[Sequence[int]] = (),
 ) -> Least:
     """What some prices prove, what enters or leaves nodes, and what goes over links around or between some.
+
+    `link_lengths` has lengths of links, by their ends: what all-to-alls have to go is shared by all links.
 
     Raises
     ------
     SpecError
-        The nodes of the cut or of the clusters do not exist, or none are left outside.
+        The nodes of the cut or of the clusters do not exist, or none are left outside; or a link does not.
 
     Examples
     --------
@@ -134,6 +137,7 @@ def least(
         _least_factor(ground, operation, members),
         across(ground, operation, cut),
         between(ground, operation, clusters),
+        along(ground, operation, link_lengths),
     )
     if operation not in GATHERING or not prices:
         return Least((floor,), (floor / (2 if operation == "all-reduce" else 1),))
@@ -188,6 +192,26 @@ def between(ground: Ground, operation: str, clusters: Sequence[Sequence[int]]) -
     if operation != "all-reduce" or not needed or not links:
         raise SpecError.at("clusters", "they are of all-reduces, and several are needed that links join")
     return needed / links
+
+
+def along(ground: Ground, operation: str, lengths: Sequence[Sequence[int]]) -> float:
+    """Vectors on the busiest link of an all-to-all, at least, as lengths of links prove.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> slow = Ground(fl.Graph(["0-1", "0-1", "1-2"], nodes=3))
+    >>> along(slow, "all-to-all", [[1, 2, 1], [2, 1, 1]])  # two chunks of a third each way
+    0.6666666666666666
+    """
+    if not lengths:
+        return 0.0
+    if operation != "all-to-all":
+        raise SpecError.at("link_lengths", "they are of all-to-alls")
+    members = ground.members
+    far, total = over_lengths(ground, lengths, {(a, b): 1 for a in members for b in members if a != b})
+    if not total:
+        raise SpecError.at("link_lengths", "all are 0")
+    return far / total / len(members)
 
 
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:

@@ -154,6 +154,7 @@ def from_messages(
         ],
         "cut": list(advice.cut),
         "clusters": [list(cluster) for cluster in advice.clusters],
+        "link_lengths": list(advice.link_lengths),
         "version": provenance.version(),
         "alike": messages.alike,
         "symmetries": [list(row) for row in messages.symmetries],

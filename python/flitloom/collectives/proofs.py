@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -242,28 +242,46 @@ def _whole_links(view: _View) -> int:
 def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     if view.operation not in ("all-to-all", "all-to-all-v"):
         raise KeyError(view.operation)
-    lengths: dict[tuple[int, int], list[int]] = {}
-    for start, end, length in proof["lengths"]:
-        if (start, end) not in view.ground.links or not 0 <= length <= 10**7:
-            raise SpecError.at("plan.proof.lengths", f"{[start, end, length]} is not a link with a length")
-        lengths.setdefault((start, end), []).append(int(length))
-    # A pair of nodes with several links counts once per link, at its shortest.
-    ends = list(view.ground.links)
-    shortest = [min(lengths.get(pair, [0])) for pair in ends]
-    total = sum(length * count for length, count in zip(shortest, view.ground.links.values(), strict=True))
-    demands = view.demands()
-    sources = sorted({source for source, _ in demands})
-    rows = {node: row for row, node in enumerate(sources)}
-    far = _shortest(np.array(ends).reshape(-1, 2), np.array(shortest), sources, view.ground.nodes)
-    if any(far[rows[pair[0]], pair[1]] == UNREACHED for pair in demands):
-        raise KeyError("demands")
-    crossing = sum(int(far[rows[a], b]) * count for (a, b), count in demands.items())
+    crossing, total = over_lengths(view.ground, proof["lengths"], view.demands())
     steps = up(crossing, total) + view.latency
     return (
         steps,
-        f"lengths of {counted(len(ends), 'link')}: {crossing} in all, {total} a step: at least "
+        f"lengths of {counted(len(view.ground.links), 'link')}: {crossing} in all, {total} a step: at least "
         f"{counted(steps, 'step')}",
     )
+
+
+def over_lengths(
+    ground: Ground, listed: Iterable[Sequence[int]], demands: Mapping[tuple[int, int], int]
+) -> tuple[int, int]:
+    """The lengths of the shortest paths of all chunks, and those of all links, which take one each at once.
+
+    Raises
+    ------
+    SpecError
+        A row is not a link with a length.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> over_lengths(Ground(fl.Mesh(3)), [[0, 1, 1], [1, 2, 1]], {(0, 2): 3, (0, 1): 1, (2, 0): 9})
+    (7, 2)
+    """
+    lengths: dict[tuple[int, int], list[int]] = {}
+    for start, end, length in listed:
+        if (start, end) not in ground.links or not 0 <= length <= 10**7:
+            raise SpecError.at("lengths", f"{[start, end, length]} is not a link with a length")
+        lengths.setdefault((start, end), []).append(int(length))
+    # A pair of nodes with several links counts once per link, at its shortest.
+    ends = list(ground.links)
+    shortest = [min(lengths.get(pair, [0])) for pair in ends]
+    total = sum(length * count for length, count in zip(shortest, ground.links.values(), strict=True))
+    sources = sorted({source for source, _ in demands})
+    rows = {node: row for row, node in enumerate(sources)}
+    far = _shortest(np.array(ends).reshape(-1, 2), np.array(shortest), sources, ground.nodes)
+    if any(far[rows[pair[0]], pair[1]] == UNREACHED for pair in demands):
+        raise KeyError("demands")
+    return sum(int(far[rows[a], b]) * count for (a, b), count in demands.items()), total
 
 
 def _shortest(
@@ -387,10 +405,14 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     gathers, spreads = view.operation == "all-gather", view.operation == "broadcast"
     if not (exchange or gathers or spreads or scatters or view.operation == "all-reduce"):
         raise KeyError(view.operation)
+    # Of an exchange that names no start or no end all nodes on that side count that have chunks for others.
+    every = {side: exchange and side not in proof for side in ("from", "to")}
+    if any(every.values()) and view.premises.demands is not None:
+        members = {node for pair in view.demands() for node in pair}
     # Chunks of a scatter go to all members outside.
-    ends = members - inside if scatters else {int(proof["to"])}
+    ends = members - inside if scatters or every["to"] else {int(proof["to"])}
     # Chunks of an all-gather come from all members inside.
-    starts = members & inside if gathers else {int(proof["from"])}
+    starts = members & inside if gathers or every["from"] else {int(proof["from"])}
     if not starts or not starts <= members & inside or not ends or not ends <= members - inside:
         raise KeyError("members")
     if (spreads or scatters) and starts != {view.root}:
@@ -403,7 +425,10 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         if tail in inside and head not in inside and tail in before and head in behind
         for _ in range(count)
     )
-    if gathers or scatters:
+    if exchange and len(starts) + len(ends) > 2:
+        count = _wanted(view, starts, ends)
+        text = f"each of {counted(count, 'chunk')} {_ways_of(view, starts, ends)} leaves"
+    elif gathers or scatters:
         count = view.chunks * len(starts) * len(ends)
         (node,) = ends if gathers else starts
         verb = "comes from" if gathers is view.backwards else "goes to"
@@ -426,6 +451,20 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         f"{text} {_set(inside, view)} by one of {counted(len(ways), 'link')}: at least "
         f"{counted(steps, 'step')}"
     )
+
+
+def _wanted(view: _View, starts: set[int], ends: set[int]) -> int:
+    """Chunks of an exchange from some nodes to others."""
+    if view.premises.demands is None:
+        return view.chunks * len(starts) * len(ends)
+    return sum(count for (a, b), count in view.demands().items() if a in starts and b in ends)
+
+
+def _ways_of(view: _View, starts: set[int], ends: set[int]) -> str:
+    """Between which nodes chunks go."""
+    named = [f"node {view.called(min(some))}" if len(some) == 1 else "" for some in (starts, ends)]
+    parts = [f"from {named[0]}" * bool(named[0]), f"to {named[1]}" * bool(named[1])]
+    return " ".join(part for part in parts if part) or "for nodes outside"
 
 
 def _crossed(ways: Iterable[int], steps: int) -> int:

@@ -114,7 +114,8 @@ def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
             raise SpecError.at("prices", "they are of 1, 2, ... rounds, one after the other")
         members = len(plan.members)
         known = with_chunks(plan.ground, plan.prices)
-        proof = least(plan.ground, plan.operation, members, known, plan.cut, plan.clusters)
+        given = (plan.cut, plan.clusters, plan.link_lengths)
+        proof = least(plan.ground, plan.operation, members, known, *given)
         found = proof.seconds(plan.ground, members, plan.size, plan.alpha, plan.bandwidth, plan.message)
         if plan.bound > found * (1 + 1e-9):
             problems.append(f"bound: the file says {plan.bound:.6g} s, its prices prove {found:.6g}")

@@ -32,6 +32,9 @@ MOST_ROWS = 1 << 20
 #: Most rows of all nodes that are listed of one in which symmetries lead some of them.
 MOST_LISTED = 1 << 22
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
+#: Fields that a file has only where they say something.
+_SELDOM = ("owned", "lengths", "messages", "message", "bound", "cut", "clusters", "link_lengths")
+
 #: Round, sender, receiver, first part, number of parts.
 Row = tuple[int, int, int, int, int]
 WholeRow = Annotated[list[Whole], Field(min_length=5, max_length=5)]
@@ -178,6 +181,11 @@ class RoundsPlan(Frozen):
         description="Nodes with few links to those of other clusters, over which sums go; the bound counts "
         "them. Nodes in none are alone.",
     )
+    link_lengths: list[Annotated[list[Whole], Field(min_length=3, max_length=3)]] = Field(
+        default=[],
+        description="From, to, length of links, which share what the blocks of an all-to-all have to go; the "
+        "bound counts it.",
+    )
     version: str = Field(default="", description="The flitloom that made it.")
     alike: bool = Field(
         default=False, description="Whether only what node 0 sends is listed, and all do the same, shifted."
@@ -260,11 +268,7 @@ class RoundsPlan(Frozen):
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
         rows = ("prices", "symmetries", "sums", "partials", "moves")
-        given = {
-            name
-            for name in ("owned", "lengths", "messages", "message", "bound", "cut", "clusters")
-            if getattr(self, name) == self.__class__.model_fields[name].default
-        }
+        given = {name for name in _SELDOM if getattr(self, name) == self.__class__.model_fields[name].default}
         head = self.model_dump(exclude={*rows, *given})
         fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
         for name in rows:

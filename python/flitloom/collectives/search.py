@@ -265,6 +265,8 @@ def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
     plan = CollectivePlan.model_construct(**fields)
     if operation in ("all-to-all", "all-to-all-v") and not plan.optimal and not plan.is_orbit:
         plan = _proven(plan)
+        if not plan.optimal:
+            plan = tightened(plan)
         for other in range(seed + 1, seed + 1 + RETRIES if _is_small(plan) else seed):
             if plan.optimal:
                 break
@@ -273,7 +275,7 @@ def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
                 moves = _moves(raw, operation, taking, asked.chunks, 0, rows)
                 best = {"steps": raw["steps"], "optimal": raw["steps"] == plan.bound}
                 plan = plan.model_copy(update=moves | best)
-    if not plan.optimal:
+    elif not plan.optimal:
         plan = tightened(plan)
     # Where all links are busy trees are no better.
     narrow = plan.proof["kind"] != "transfers" or plan.ground.has_relays

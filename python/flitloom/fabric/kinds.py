@@ -16,6 +16,10 @@ _SWITCHES = re.compile(
     r"^(?:s|r)\d+$|(?:^|[^a-z])(?:[a-z]{0,3}sw|leaf|spine|rtr|tor|agg|core)(?:[^a-z]|$)|switch|router",
     re.IGNORECASE,
 )
+#: Words in the names of GPUs and their like.
+_GPUS = re.compile(r"(?:^|[^a-z])(?:gpu|npu|tpu|xpu|gcd)(?:[^a-z]|$)", re.IGNORECASE)
+#: Words in the names of what joins these inside a box and leads out of it.
+_INSIDE = re.compile(r"(?:^|[^a-z])(?:nic|hca|cx|mlx|pcie?|plx|pex|cpu)(?:[^a-z]|$)", re.IGNORECASE)
 #: How the guess is put right.
 OTHERWISE = "--hosts NAMES, --no-hosts, columns a,a_type,b,b_type, or a type in GraphML say otherwise"
 #: The same where every switch was given a host.
@@ -44,7 +48,8 @@ def guessed_hosts(neighbours: Mapping[str, Iterable[str]]) -> tuple[set[str], st
     """Which nodes are hosts where no file says so, and why.
 
     Where some names are those of switches, and the others are more and joined to switches alone, these are
-    hosts. Otherwise names with one cable are, if no name of the same form has several.
+    hosts. Where all names are those of GPUs, of switches and of what a box has besides (NICs, PCIe), the GPUs
+    are. Otherwise names with one cable are, if no name of the same form has several.
 
     Parameters
     ----------
@@ -56,6 +61,9 @@ def guessed_hosts(neighbours: Mapping[str, Iterable[str]]) -> tuple[set[str], st
     >>> hosts, why = guessed_hosts({"gpu0": ["sw"] * 4, "gpu1": ["sw"] * 4, "sw": ["gpu0", "gpu1"] * 4})
     >>> sorted(hosts), why
     (['gpu0', 'gpu1'], 'by their names, which are not those of switches')
+    >>> box = {"gpu0": ["gpu1", "nic"], "gpu1": ["gpu0", "nic"], "nic": ["gpu0", "gpu1"]}
+    >>> sorted(guessed_hosts(box)[0]), guessed_hosts(box)[1]
+    (['gpu0', 'gpu1'], 'by their names, which are those of GPUs')
     >>> guessed_hosts({"a": ["b"], "b": ["a", "c"], "c": ["b"]})[0]
     set()
     """
@@ -69,6 +77,10 @@ def guessed_hosts(neighbours: Mapping[str, Iterable[str]]) -> tuple[set[str], st
     below = all(len(ends[name]) <= most and switches.issuperset(ends[name]) for name in rest)
     if below and len(rest) > len(switches) > 0:
         return set(rest), "by their names, which are not those of switches"
+    gpus = {name for name in ends if _GPUS.search(name)}
+    between = ends.keys() - gpus
+    if gpus and between and all(_INSIDE.search(name) or name in switches for name in between):
+        return gpus, "by their names, which are those of GPUs"
     if switches and not rest:
         return set(), ""
     alone = {name for name, far in ends.items() if len(far) == 1 and forms[form(name)] == 1}

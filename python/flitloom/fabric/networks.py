@@ -279,7 +279,8 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
     """The switches of a direct network as the nodes of a graph, in the order of the fabric.
 
     Where a switch has no host or several, or hosts have several ports, or all are at one switch, the nodes
-    are the hosts and then the switches, which pass on what hosts send.
+    are the hosts and then the switches, which pass on what hosts send. A host that is joined to other hosts
+    has their cables itself.
 
     Examples
     --------
@@ -300,9 +301,28 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
             (node, fabric.hosts[port].switch + first) for node, each in enumerate(ports) for port in each
         ]
         names = [*(fabric.hosts[each[0]].name for each in ports), *names]
+        names, (cables, one_way) = _joined(fabric, names, (cables, one_way))
     if max(Counter(names).values()) > 1:
         names = [f"{name}#{number}" for number, name in enumerate(names)]
     return Graph(cables, nodes=len(names), name=name, names=names, one_way=one_way, hosts=tuple(hosts))
+
+
+def _joined(
+    fabric: Subnet, names: list[str], cables: Sequence[list[tuple[int, int]]]
+) -> tuple[list[str], list[list[tuple[int, int]]]]:
+    """Names and cables without switches that are hosts themselves, of whose name they are."""
+    ports, each = fabric.ports_of_hosts(), fabric.hosts_per_switch()
+    first, place = len(ports), {node: node for node in range(len(names))}
+    for node, (port, *more) in enumerate(ports):
+        switch = fabric.hosts[port].switch
+        if not more and each[switch] == 1 and names[first + switch] == names[node]:
+            place[first + switch] = node
+    kept = sorted({*place.values()})
+    number = {node: number for number, node in enumerate(kept)}
+    moved = [
+        [(number[place[a]], number[place[b]]) for a, b in pairs if place[a] != place[b]] for pairs in cables
+    ]
+    return [names[node] for node in kept], moved
 
 
 def members_of(fabric: Subnet) -> range | None:

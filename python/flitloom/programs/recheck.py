@@ -1277,10 +1277,15 @@ class Bound:
         need(known, f"proof: a crossing says nothing of {self.plan.name}")
         rooted = spreads or scatters
         need(not rooted or self.proof["from"] == self.plan.root, "proof: it begins at the root")
-        ends = self.members - inside if scatters else {self.proof["to"]}
-        starts = self.members & inside if gathers else {self.proof["from"]}
+        # Of an exchange that names no end or no start all nodes on that side count that send or receive.
+        every = {side: self.exchange and side not in self.proof for side in ("from", "to")}
+        members = self.members
+        if any(every.values()):
+            members = {node for pair in self.plan.wanted() for node in pair}
+        ends = members - inside if scatters or every["to"] else {self.proof["to"]}
+        starts = members & inside if gathers or every["from"] else {self.proof["from"]}
         need(
-            starts and starts <= self.members & inside and ends and ends <= self.members - inside,
+            starts and starts <= members & inside and ends and ends <= members - inside,
             "proof: both ends take part",
         )
         before = {}
@@ -1300,7 +1305,8 @@ class Bound:
         if gathers or scatters:
             count = self.plan.chunks * len(starts) * len(ends)
         elif self.exchange:
-            count = self.plan.wanted()[self.proof["from"], self.proof["to"]]
+            wanted = self.plan.wanted().items()
+            count = sum(chunks for (a, b), chunks in wanted if a in starts and b in ends)
         else:
             count = self.plan.chunks * (1 if spreads else len(self.members))
         need(over and count, "proof: nothing goes from one node to the other")
@@ -1689,6 +1695,8 @@ def least_vectors(plan, document):
         need(plan.name == "all-reduce", "clusters: they are of sums")
         count, several = between_parts(net, plan.members, clusters)
         floor = max(floor, 2 * (count - 1) / several)
+    if lengths := document.get("link_lengths"):
+        floor = max(floor, vectors_along(plan, lengths))
     found = []
     for number, row in enumerate(document.get("prices", []), 1):
         need(not plan.pairs and plan.members == net.working, "prices: they are of all nodes and of sums")
@@ -1716,6 +1724,26 @@ def least_vectors(plan, document):
             least = max(floor, chunks if number == 1 else sums)
         found.append(least)
     return [*found, floor]
+
+
+def vectors_along(plan, rows):
+    """Vectors on the busiest link of an all-to-all: links share what blocks have to go, by lengths."""
+    need(plan.name == "all-to-all", "link_lengths: they are of all-to-alls")
+    net, length = plan.network, {}
+    for start, end, value in rows:
+        need((start, end) in net.links, "link_lengths: there is no such link")
+        need((start, end) not in length, "link_lengths: a link has two")
+        length[start, end] = whole(value, 0, 10**7, "link_lengths")
+    ahead = {}
+    for start, end in net.links:
+        ahead.setdefault(start, []).append((end, length.get((start, end), 0)))
+    all_links = sum(value * net.links[ends] for ends, value in length.items())
+    need(all_links, "link_lengths: all are 0")
+    far = 0
+    for node in plan.members:
+        ways = shortest(node, ahead)
+        far += sum(ways[other] for other in plan.members)
+    return far / all_links / len(plan.members)
 
 
 def less_failures(plan, row, document):
