@@ -79,8 +79,7 @@ def _recheck() -> Any:
 
 @cache
 def _advice(network: AnyNetwork, operation: str, message: float | None = None) -> Advice:
-    twist = bool(network.twist)
-    return weigh(network, SIZES, 1e-6, 5e10, operation=operation, twist=twist, message=message)
+    return weigh(network, SIZES, 1e-6, 5e10, operation=operation, message=message)
 
 
 @cache

@@ -19,8 +19,9 @@ SCHEMA = Path(fl.__file__).parent / "schemas" / "collective.schema.json"
 PLACES = [
     (fl.Torus(4, 4), {}),
     (fl.Torus(2, 3, 4), {"chunks": 2}),
-    (fl.Torus(3, 6), {"twist": True, "chunks": 2}),
-    (fl.Torus(4, 3), {"width": [2, 1], "latency": 1}),
+    (fl.Torus(3, 6, twist=True), {"chunks": 2}),
+    (fl.Product("ring4*2 x ring3"), {"latency": 1}),
+    (fl.Product("twisted ring3 x ring6*2"), {}),
     (fl.Mesh(3, 4), {"chunks": 2}),
     (fl.Torus(4, 4, failed_nodes=[5], failed_links=["0-1"]), {}),
     (fl.Torus(4, 4), {"nodes": [0, 1, 2, 6, 9], "latency": 2}),
@@ -48,7 +49,7 @@ def test_every_operation_passes_the_check_and_its_file(
         (fl.Torus(8, 8, 8), "all-gather", {}, 86),
         (fl.Torus(8, 8, 8), "reduce-scatter", {}, 86),
         (fl.Torus(8, 8, 8), "all-to-all", {}, 512),
-        (fl.Torus(4, 4, 8), "all-to-all", {"twist": True, "chunks": 3}, 220),
+        (fl.Torus(4, 4, 8, twist=True), "all-to-all", {"chunks": 3}, 220),
         (fl.Torus(16, 16), "broadcast", {"chunks": 64}, 31),
         (fl.Mesh(6, 6), "all-gather", {}, 18),
         (fl.Mesh(8, 8), "all-to-all", {}, 128),
@@ -266,8 +267,9 @@ def test_a_study_of_failures_goes_on_with_what_it_kept(
     [
         (fl.Torus(8, 8, failed_links=["0-1", "9-17"]), {}),
         (fl.Torus(4, 4, 4, failed_nodes=[21], failed_links=["0-1"]), {}),
-        (fl.Torus(4, 8, failed_links=["0-1"]), {"twist": True}),
-        (fl.Torus(3, 5, failed_links=["4-7"]), {"width": [2, 1], "chunks": 2}),
+        (fl.Torus(4, 8, twist=True, failed_links=["0-1"]), {}),
+        (fl.Product("twisted ring4*2 x ring8", failed_links=["(3,0)+x"]), {}),
+        (fl.Product("ring3*2 x ring5", failed_links=["4-7"]), {"chunks": 2}),
     ],
 )
 def test_exchanges_on_damaged_tori_are_those_of_whole_ones_repaired(

@@ -161,9 +161,7 @@ def test_any_potentials_prove_a_bound(seed: int) -> None:
 )
 def test_no_plan_is_faster_than_its_bound(network: AnyNetwork, operation: str, message: float | None) -> None:
     sizes = [1.0, 1e3, 1e5, 1e6, 1e9]
-    advice = weigh(
-        network, sizes, 1e-6, 5e10, operation=operation, twist=bool(network.twist), message=message
-    )
+    advice = weigh(network, sizes, 1e-6, 5e10, operation=operation, message=message)
     for row, times in enumerate(advice.seconds):
         for one, seconds in zip(advice.algorithms, times, strict=True):
             assert seconds >= advice.bounds[row] * (1 - 1e-9), one.name

@@ -231,10 +231,10 @@ def test_twisted_and_parallel_links(ending: str, tmp_path: Path, capsys: pytest.
     assert run(["check", other, "--torus", "2x2x4"]) == 1
     capsys.readouterr()
     # Two links between neighbours are two channels.
-    wide = fl.collectives.plan(fl.Torus(3, 3), "all-gather", width=[2, 1])
+    wide = fl.collectives.plan(fl.Product("ring3*2 x ring3"), "all-gather")
     text = mscclpp_text(wide) if ending == "mscclpp.json" else msccl_text(wide)
     Path(other).write_text(text, encoding="utf-8")
-    report = formats.check(other, Ground(fl.Torus(3, 3), width=[2, 1]))
+    report = formats.check(other, Ground(fl.Product("ring3*2 x ring3")))
     assert (report["problems"], report["steps"]) == ([], wide.steps)
 
 

@@ -22,6 +22,7 @@ from flitloom.fabric import examples, route_subnet
 from flitloom.fabric.failures import without
 from flitloom.fabric.recognition import recognise
 from flitloom.ground.limits import LISTED_NODES
+from flitloom.spec.product import with_beside
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.writing import levels_text
 from flitloom.tables.by_source.checking import check
@@ -191,9 +192,13 @@ def plan(network: Facts, operation: str, **options: Any) -> Facts:
         nodes = topology(network).nodes
         options["matrix"] = np.random.default_rng(matrix).choice([0, 0, 0, 1, 2], (nodes, nodes))
         np.fill_diagonal(options["matrix"], 0)
-    made = fl.collectives.plan(topology(network), operation, **options)
-    # No plan of one group says so in its file.
+    beside = {"twist": options.pop("twist", False), "width": options.pop("width", [])}
+    named = topology(network)
+    made = fl.collectives.plan(with_beside(named, **beside), operation, **options)
+    # No plan of one group says so in its file. Files of before say a twist and widths beside the network.
     fields = made.model_dump(mode="json", exclude={"version", "groups"})
+    if any(beside.values()):
+        fields |= {"topology": named.model_dump(mode="json"), **beside}
     return {
         "plan": digest(json.dumps(fields, sort_keys=True)),
         "steps": made.steps,
@@ -204,15 +209,16 @@ def plan(network: Facts, operation: str, **options: Any) -> Facts:
 
 def advice(network: Facts, **options: Any) -> Facts:
     """What algorithms of an all-reduce take, and what failures and twists cost."""
-    found = weigh(topology(network), **options)
+    named = with_beside(topology(network), options.pop("twist", False))
+    found = weigh(named, **options)
     times = {
         algorithm.name: [f"{row[number]:.9e}" for row in found.seconds]
         for number, algorithm in enumerate(found.algorithms)
     }
     best = [[f"{size:g}", name] for size, name in found.crossovers()]
     bounds = [f"{bound:.9e}" for bound in found.bounds]
-    compared = compare(topology(network), options.get("twist", False))
-    return {"best": best, "times": digest(json.dumps(times)), "bounds": bounds, "compared": compared}
+    facts: Facts = {"best": best, "times": digest(json.dumps(times)), "bounds": bounds}
+    return facts | {"compared": compare(named)}
 
 
 KINDS: dict[str, Callable[..., Facts]] = {

@@ -61,7 +61,7 @@ def test_what_flitloom_wrote_says_its_network(tmp_path: Path) -> None:
 
 
 def test_a_twisted_torus_stays_twisted(tmp_path: Path) -> None:
-    plan = fl.collectives.plan(fl.Torus(2, 4), "all-gather", twist=True)
+    plan = fl.collectives.plan(fl.Torus(2, 4, twist=True), "all-gather")
     plan.save(tmp_path / "plan.json")
     assert fl.Network(tmp_path / "plan.json").topology.twist
 

@@ -18,6 +18,7 @@ PROGRAM = Path(fl.__file__).parent / "programs" / "recheck.py"
 PLANS = [
     "all-gather --torus 4x4x4",
     "all-gather --torus 4x4x8 --twist",
+    "all-gather --torus 3x6 --twist --width 2,1",
     "all-gather --torus 5x5 --fail node:3",
     "all-reduce --network full4xline3",
     "all-reduce --torus 4x4 --chunks 2",

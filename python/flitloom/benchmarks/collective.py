@@ -44,7 +44,7 @@ def run(context: Context) -> list[Row]:
     failed = FAILED if context.everything else [(*case[:3], 5) for case in FAILED[:3]]
     total = len(WHOLE) + len(failed)
     for sizes, twist, operation, chunks in WHOLE:
-        plan = fl.collectives.plan(fl.Torus(sizes), operation, chunks=chunks, twist=twist)
+        plan = fl.collectives.plan(fl.Torus(sizes, twist=twist), operation, chunks=chunks)
         rows.append(_row(f"{sizes} {'twisted' if twist else 'torus'}", operation, chunks, [plan]))
         context.progress(len(rows), total)
     for sizes, wraps, operation, count in failed:

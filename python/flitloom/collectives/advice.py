@@ -206,7 +206,6 @@ def weigh(
     bandwidth: float,
     *,
     operation: OperationName | str = "all-reduce",
-    twist: bool = False,
     root: int | None = None,
     message: float | None = None,
     told: Told = untold,
@@ -229,8 +228,6 @@ def weigh(
         Bytes per second of a link in one direction.
     operation : str
         One of `COMPARED`.
-    twist : bool
-        Whether the torus is twisted.
     root : int, optional
         The root of a broadcast or reduce; the first node that takes part without.
     message : float, optional
@@ -247,9 +244,9 @@ def weigh(
     >>> [advice.algorithms[advice.best(row)].name for row in range(3)]
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
-    topology, plain = _compared(topology, operation, twist)
+    topology, plain = _compared(topology, operation)
     told(0, 100)
-    plan = _carrier(topology, operation, twist, root)
+    plan = _carrier(topology, operation, root)
     told(40, 100)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
@@ -320,12 +317,12 @@ def _lengths(plan: CollectivePlan, least: float) -> tuple[list[int], ...]:
     return tuple(found) if found and along(ground, "all-to-all", found) > least * (1 + NEAR) else ()
 
 
-def _carrier(topology: AnyNetwork, operation: str, twist: bool, root: int | None) -> CollectivePlan:
+def _carrier(topology: AnyNetwork, operation: str, root: int | None) -> CollectivePlan:
     """The operation in steps; an all-gather where relays would add up what passes them."""
     if root is not None:
-        return collective(topology, operation, twist=twist, root=root)
+        return collective(topology, operation, root=root)
     summed = bool(topology.members) and operation in ("all-reduce", "reduce-scatter")
-    return _planned(topology, "all-gather" if summed else operation, twist)
+    return _planned(topology, "all-gather" if summed else operation)
 
 
 def _every(
@@ -346,9 +343,9 @@ def _every(
 
 
 @lru_cache(maxsize=4)
-def _planned(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
+def _planned(topology: AnyNetwork, operation: str) -> CollectivePlan:
     """The operation in steps, which is asked for several times; a root is the first node that takes part."""
-    return collective(topology, operation, twist=twist)
+    return collective(topology, operation)
 
 
 def _cut(plan: CollectivePlan) -> tuple[int, ...]:
@@ -365,7 +362,7 @@ def _cut(plan: CollectivePlan) -> tuple[int, ...]:
         return ()
     gather = plan
     if plan.operation != "all-gather":
-        gather = _planned(ground.topology, "all-gather", plan.twist)
+        gather = _planned(ground.topology, "all-gather")
     proof = gather.proof
     if proof["kind"] not in ("cut", "crossing"):
         return ()
@@ -374,7 +371,7 @@ def _cut(plan: CollectivePlan) -> tuple[int, ...]:
     return tuple(sorted(smaller)) if len(smaller) > 1 and len(smaller & {*ground.members}) > 0 else ()
 
 
-def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) -> tuple[AnyNetwork, bool]:
+def _compared(topology: AnyNetwork | str | Path, operation: str) -> tuple[AnyNetwork, bool]:
     """A network that can be compared on, and whether it is a healthy torus without a twist."""
     if operation not in COMPARED:
         raise SpecError.at("operation", f"{operation!r}", f"write one of {', '.join(COMPARED)}")
@@ -387,7 +384,7 @@ def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) ->
             f"{topology} has links that lead one way, and algorithms are compared on cables",
             f"flitloom collective {operation} plans on them",
         )
-    ground = Ground(topology, twist)
+    ground = Ground(topology)
     plain = ground.is_torus and ground.whole and not ground.twist
     most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ELSEWHERE
     if topology.nodes > most:
@@ -408,17 +405,13 @@ def powers(low: float, high: float) -> list[float]:
     return found
 
 
-def compare(
-    topology: AnyNetwork, twist: bool = False, known: CollectivePlan | None = None
-) -> list[dict[str, object]]:
+def compare(topology: AnyNetwork, known: CollectivePlan | None = None) -> list[dict[str, object]]:
     """What failures and a twist change: steps of planned operations beside those without.
 
     Parameters
     ----------
     topology : Topology, Product or Graph
         The network with its failed parts.
-    twist : bool
-        Whether the torus is twisted.
     known : CollectivePlan, optional
         A plan for this network that need not be made again.
 
@@ -428,7 +421,7 @@ def compare(
         ``operation``, ``steps``, ``bound``, ``without`` (steps there) and ``ratio``, steps by
         steps without; empty if nothing has failed and nothing is twisted.
     """
-    ground = Ground(topology, twist)
+    ground = Ground(topology)
     if not ground.is_torus or not (ground.twist or topology.damaged):
         return []
     plain = Topology(sizes=topology.sizes, wrap=topology.wraps)
@@ -437,7 +430,7 @@ def compare(
         if operation == "all-to-all" and topology.nodes > MOST_PAIRED and not plain_is_enough(topology):
             continue
         same = known if known is not None and known.operation == operation else None
-        here, there = same or _planned(topology, operation, twist), collective(plain, operation)
+        here, there = same or _planned(topology, operation), collective(plain, operation)
         rows.append(
             {
                 "operation": operation,
@@ -450,17 +443,20 @@ def compare(
     return rows
 
 
-def in_words(row: dict[str, object], failed: bool, twist: bool) -> str:
+def in_words(row: dict[str, object], network: AnyNetwork) -> str:
     """What a row of `compare` means for a network with failed parts or a twist.
 
-    >>> in_words({"operation": "all-gather", "steps": 21, "without": 16}, failed=True, twist=False)
+    >>> import flitloom as fl
+    >>> row = {"operation": "all-gather", "steps": 21, "without": 16}
+    >>> in_words(row, fl.Torus(8, 8, failed_links=[(0, 1)]))
     'an all-gather takes 31 % longer than on the healthy network'
-    >>> in_words({"operation": "all-to-all", "steps": 74, "without": 128}, failed=False, twist=True)
+    >>> row = {"operation": "all-to-all", "steps": 74, "without": 128}
+    >>> in_words(row, fl.Torus(4, 4, 8, twist=True))
     'an all-to-all is 1.73 times as fast as on the network without a twist'
     """
     steps, without = int(str(row["steps"])), int(str(row["without"]))
-    where = "on the healthy network" if failed else "on the network"
-    where += " without a twist" if twist else ""
+    where = "on the healthy network" if network.damaged else "on the network"
+    where += " without a twist" if network.twist else ""
     if steps == without:
         return f"an {row['operation']} takes as long as {where}"
     if steps < without:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flitloom.collectives.advice import Advice, weigh
+from flitloom.collectives.beside import one_network
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.fabric.networks import direct_network
 from flitloom.ground.lazy import xr
@@ -15,6 +16,7 @@ from flitloom.spec.machine import Machine
 from flitloom.spec.speeds import in_equal_links
 
 
+@one_network
 def advise(
     topology: AnyNetwork | str | Path,
     sizes: Sequence[float | str],
@@ -22,7 +24,6 @@ def advise(
     bandwidth: float | str = "50GB/s",
     *,
     operation: OperationName | str = "all-reduce",
-    twist: bool = False,
     root: int | None = None,
     message: float | str | None = None,
     machine: Machine | str | Path | None = None,
@@ -41,8 +42,6 @@ def advise(
         Bytes per second of a link in one direction, also as ``"400Gb/s"``.
     operation : str
         ``all-reduce``, ``all-gather``, ``reduce-scatter``, ``all-to-all``, ``broadcast`` or ``reduce``.
-    twist : bool
-        Whether the torus is twisted.
     root : int, optional
         The root of a broadcast or reduce; the first node that takes part without.
     message : float or str, optional
@@ -76,11 +75,10 @@ def advise(
     message = read_seconds(message, "message", none=True) if isinstance(message, str) else message
     if machine is not None:
         read = machine if isinstance(machine, Machine) else Machine.read(machine)
-        topology, equal = in_equal_links(topology, read, twist)
-        twist = twist and not read.links
+        topology, equal = in_equal_links(topology, read)
         alpha, bandwidth, message = equal.round, equal.bandwidth, equal.message
     cost = (alpha, bandwidth)
-    found = weigh(topology, given, *cost, operation=operation, twist=twist, root=root, message=message)
+    found = weigh(topology, given, *cost, operation=operation, root=root, message=message)
     return _labelled(found, str(topology))
 
 

@@ -18,9 +18,10 @@ from flitloom.errors.renamed import moved
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import write_text
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import Frozen
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import network_of
+from flitloom.spec.product import network_of, with_beside
 
 #: Form of plan files; readers refuse others.
 FORMAT: Literal["flitloom collective 1"] = "flitloom collective 1"
@@ -168,7 +169,7 @@ class CollectivePlan(Frozen):
     def ground(self) -> Ground:
         """The network it is for."""
         try:
-            return Ground(network_of(self.topology), self.twist, self.width)
+            return Ground(with_beside(network_of(self.topology), self.twist, self.width))
         except (SpecError, TypeError) as error:
             raise SpecError.at("plan.topology", str(error)) from None
 
@@ -345,6 +346,16 @@ class CollectivePlan(Frozen):
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
         write_text(file, plan_text(self))
+
+
+def network_fields(network: AnyNetwork) -> dict[str, Any]:
+    """What files of plans say of their network.
+
+    >>> import flitloom as fl
+    >>> network_fields(fl.Product("ring4"))["topology"]["network"]
+    'ring4'
+    """
+    return {"topology": network.model_dump(mode="json"), "twist": network.twist}
 
 
 def nodes_end(operation: str) -> int:

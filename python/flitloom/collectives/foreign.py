@@ -33,10 +33,7 @@ def plan_of_moves(
     SpecError
         It does not do what `operation` says (if `checked`).
     """
-    width = ground.width if max(ground.width, default=1) > 1 else None
-    known = collective(
-        ground.topology, operation, chunks=chunks, twist=ground.twist, width=width, root=root, nodes=nodes
-    )
+    known = collective(ground.topology, operation, chunks=chunks, root=root, nodes=nodes)
     update = {
         "directions": [], "adds": [], "sends": [], "paths": [],
         "sums": sorted(sums), "moves": sorted(moves),

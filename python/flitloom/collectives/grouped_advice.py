@@ -90,7 +90,6 @@ def weigh_groups(
     bandwidth: float,
     *,
     operation: str = "all-reduce",
-    twist: bool = False,
     message: float | None = None,
     told: Told = untold,
 ) -> GroupedAdvice:
@@ -98,7 +97,7 @@ def weigh_groups(
 
     Parameters
     ----------
-    topology, sizes, alpha, bandwidth, operation, twist, message, told
+    topology, sizes, alpha, bandwidth, operation, message, told
         As of `flitloom.collectives.advice.weigh`; sizes are those of a group.
     groups : sequence of sequences of int
         The nodes of every group, as of `flitloom.collectives.groups.plan_groups`.
@@ -122,7 +121,7 @@ def weigh_groups(
     """
     if operation not in GROUPED:
         raise SpecError.at("groups", f"{operation} has none", f"{', '.join(GROUPED)} have")
-    ground = Ground(topology, twist or topology.twist)
+    ground = Ground(topology)
     checked_groups(ground, groups)
     alike: dict[Any, list[tuple[int, ...]]] = {}
     for group in groups:

@@ -7,7 +7,13 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName, nodes_end
+from flitloom.collectives.collective_plan import (
+    OPERATIONS,
+    CollectivePlan,
+    OperationName,
+    network_fields,
+    nodes_end,
+)
 from flitloom.collectives.search import ROOTED, collective
 from flitloom.collectives.telling import Told, telling, untold
 from flitloom.errors import SpecError
@@ -62,7 +68,6 @@ def plan_groups(
     groups: Sequence[Sequence[int]],
     *,
     chunks: int = 1,
-    twist: bool = False,
     latency: int = 0,
     seed: int = 1,
     told: Told = untold,
@@ -79,7 +84,7 @@ def plan_groups(
         One of `GROUPED`.
     groups : sequence of sequences of int
         The nodes of every group; no node is in two of them.
-    chunks, twist, latency, seed
+    chunks, latency, seed
         As of `flitloom.collectives.plan`.
     told : function
         Told how many of how many groups are planned.
@@ -97,7 +102,7 @@ def plan_groups(
     """
     if operation not in GROUPED:
         raise SpecError.at("groups", f"{operation} has none", f"{', '.join(GROUPED)} have")
-    ground = Ground(topology, twist or topology.twist)
+    ground = Ground(topology)
     checked_groups(ground, groups)
     known: dict[Any, CollectivePlan] = {}
     sought = partial(collective, operation=operation, chunks=chunks, latency=latency, seed=seed)
@@ -116,8 +121,7 @@ def plan_groups(
             rows[name] += [[row[0], *(group[node] for node in row[1:last]), *row[last:]] for row in listed]
     fields: dict[str, Any] = {
         "operation": operation,
-        "topology": topology.model_dump(mode="json"),
-        "twist": twist or topology.twist,
+        **network_fields(topology),
         "groups": [list(group) for group in groups],
         "chunks": chunks,
         "latency": latency,

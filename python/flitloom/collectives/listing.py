@@ -101,7 +101,7 @@ def finer_steps(
         if fewest <= least * (1 + NEAR) or work > left:
             continue
         left -= work
-        one = _planned(_in_chunks(plan.ground.topology, plan.operation, chunks, plan.twist))
+        one = _planned(_in_chunks(plan.ground.topology, plan.operation, chunks))
         if one.factor < fewest * (1 - NEAR):
             found.append(one)
             fewest = one.factor
@@ -135,18 +135,16 @@ def pipelined(plan: CollectivePlan, least: float, told: Told = untold) -> list[A
     ):
         told(CHUNK_WORK - left, CHUNK_WORK)
         left -= chunks * len(plan.members)
-        more = collective(
-            plan.ground.topology, plan.operation, chunks=chunks, twist=plan.twist, root=plan.root
-        )
+        more = collective(plan.ground.topology, plan.operation, chunks=chunks, root=plan.root)
         found.append(_planned(more))
         chunks *= 2
     return found
 
 
 @lru_cache(maxsize=4 * len(CHUNKS))
-def _in_chunks(topology: AnyNetwork, operation: str, chunks: int, twist: bool) -> CollectivePlan:
+def _in_chunks(topology: AnyNetwork, operation: str, chunks: int) -> CollectivePlan:
     """The operation in steps, with more chunks, which is asked for with other costs of messages, too."""
-    return collective(topology, operation, chunks=chunks, twist=twist)
+    return collective(topology, operation, chunks=chunks)
 
 
 def applying(plan: CollectivePlan, plain: bool, prices: Sequence[Prices] = ()) -> list[Algorithm]:

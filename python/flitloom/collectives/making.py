@@ -6,7 +6,7 @@ from typing import Any
 
 from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.algorithms import Algorithm
-from flitloom.collectives.collective_plan import OperationName
+from flitloom.collectives.collective_plan import OperationName, network_fields
 from flitloom.collectives.rounds import busiest_loads
 from flitloom.collectives.rounds_plan import (
     Messages,
@@ -34,7 +34,6 @@ def make_rounds(
     alpha: float,
     bandwidth: float,
     *,
-    twist: bool = False,
     message: float | None = None,
 ) -> RoundsPlan:
     """A plan in rounds of an algorithm that advice names.
@@ -71,7 +70,7 @@ def make_rounds(
     >>> make_rounds(fl.Product("full8"), "all-reduce", "best", 1024, 1e-6, 50e9)
     RoundsPlan(all-reduce on full8, one shot: 1 round, 1 of the vector, 1.02 us)
     """
-    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist, message=message)
+    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, message=message)
     chosen = choose(advice, 0, algorithm)
     if chosen.messages is None:
         raise SpecError.at("algorithm", f"{chosen.name} is planned in steps", "leave the algorithm out")
@@ -126,8 +125,7 @@ def from_messages(
     messages_by_round = most_messages(messages, algorithm.rounds)
     fields: dict[str, Any] = {
         "operation": operation,
-        "topology": ground.topology.model_dump(mode="json"),
-        "twist": ground.twist,
+        **network_fields(ground.topology),
         "algorithm": algorithm.name,
         "pieces": messages.pieces,
         "owned": messages.owned,

@@ -70,8 +70,6 @@ def _bound(replay: Replayed, ground: Ground, members: tuple[int, ...]) -> int | 
         algorithm.collective,
         chunks=replay.chunks,
         root=root,
-        twist=ground.twist,
-        width=ground.width,
         nodes=_group(ground, members),
     )
     return plan.bound

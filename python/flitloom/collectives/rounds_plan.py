@@ -23,7 +23,7 @@ from flitloom.ground.outputs import write_text
 from flitloom.ground.reading import opened
 from flitloom.spec.base import Frozen, explain
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import network_of
+from flitloom.spec.product import network_of, with_beside
 
 #: Form of the files; readers refuse others.
 FORMAT: Literal["flitloom rounds 1"] = "flitloom rounds 1"
@@ -223,7 +223,7 @@ class RoundsPlan(Frozen):
     def ground(self) -> Ground:
         """The network it is for."""
         try:
-            return Ground(network_of(self.topology), self.twist)
+            return Ground(with_beside(network_of(self.topology), self.twist))
         except (SpecError, TypeError) as error:
             raise SpecError.at("plan.topology", str(error)) from None
 

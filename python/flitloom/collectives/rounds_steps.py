@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan
+from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan, network_fields
 from flitloom.collectives.rounds_hops import Hops, first_chunks, hop_by_hop, is_direct
 from flitloom.collectives.rounds_plan import RoundsPlan, Row, image_rows, shifted, vector_sum
 from flitloom.errors import SpecError
@@ -82,8 +82,7 @@ def _in_steps(plan: RoundsPlan, chunks: int, steps: int, lists: dict[str, Any]) 
     """A plan in steps with its bound."""
     found = CollectivePlan.model_construct(
         operation=plan.operation,
-        topology=plan.topology,
-        twist=plan.twist,
+        **network_fields(plan.ground.topology),
         nodes=list(plan.members) if plan.ground.has_relays else None,
         chunks=chunks,
         steps=steps,

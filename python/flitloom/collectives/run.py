@@ -277,7 +277,7 @@ def simulate_transfers(
     count = most if ports is None else ports
     if not 1 <= count <= max(most, 1):
         raise SpecError.at("ports", str(count), f"a node has 1 to {most}, the number of its links")
-    network = Network(_routers(ground), router)
+    network = Network(_routers(ground, router), router)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
         raise SpecError.at(
@@ -290,9 +290,16 @@ def simulate_transfers(
     return running.result(steps, flits, packet_payload)
 
 
-def _routers(ground: Ground) -> AnyNetwork:
-    """The network of a plan with a host at every node, also at switches: they keep what they pass on."""
-    routers = ground.routers
+def _routers(ground: Ground, router: Router | None) -> AnyNetwork:
+    """The network of a plan with a host at every node, also at switches: they keep what they pass on.
+
+    What goes over parallel links goes through different ports. So one of them is enough for routers that do
+    not have several.
+    """
+    routers = ground.topology
+    one_cycle = router is None or router.model != "pipelined"
+    if routers.grid is not None and (one_cycle or routers.damaged):
+        return routers.single
     # Hosts of its switches may not have the names of its hosts.
     plain = {"hosts": (), "name": "", "names": ()}
     return routers.model_copy(update=plain) if routers.members else routers
@@ -316,7 +323,7 @@ def _links(ground: Ground) -> dict[tuple[int, int, int], int]:
     if ground.topology.grid is None:
         return _matchings([(*ends, lane) for ends, width in ground.links.items() for lane in range(width)])
     ways: dict[tuple[int, int], Any] = dict(ground.ways)
-    if not ground.is_torus:
+    if not (ground.is_torus or ground.twist):
         # In a full mesh it is how much further on the other end is.
         for start, end in ground.links:
             places = zip(ground.point(start), ground.point(end), ground.sizes, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
+from flitloom.collectives.beside import one_network
 from flitloom.collectives.bottlenecks import tightened
-from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
+from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName, network_fields
 from flitloom.collectives.flow import LARGEST, link_lengths
 from flitloom.collectives.trees import over_trees
 from flitloom.errors import SpecError, require_kind, show, unknown_parts
 from flitloom.fabric.networks import direct_network
 from flitloom.ground import provenance
 from flitloom.ground.numerals import counted
-from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 
@@ -33,15 +33,14 @@ FAR = 1.1
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
+@one_network
 def collective(
     topology: AnyNetwork | str | Path,
     operation: OperationName | str,
     *,
     chunks: int = 1,
-    twist: bool = False,
     root: int | None = None,
     latency: int = 0,
-    width: Sequence[int] | None = None,
     nodes: Sequence[int] | None = None,
     matrix: ArrayLike | None = None,
     seed: int = 1,
@@ -51,20 +50,16 @@ def collective(
     Parameters
     ----------
     topology : Topology, Product, Graph, str or path
-        A torus or mesh, a product with full meshes, or a graph, with its failed parts; or what names it.
+        A torus, twisted or not, or a mesh, a product with full meshes or parallel links, or a graph, with its
+        failed parts; or what names it.
     operation : str
         One of `OPERATIONS`.
     chunks : int
         Chunks per node; per pair for all-to-all; in all for broadcast and reduce.
-    twist : bool
-        Twisted torus: a step over the edge of a short dimension (size K) also moves half of every long one
-        (even size nK).
     root : int, optional
         The root of broadcast, reduce, scatter and gather; the first node that takes part without.
     latency : int
         Steps a chunk spends on a link besides the one in which the link is busy with it.
-    width : sequence of int, optional
-        Parallel links per dimension of a torus or mesh; one each without. Other networks say their own.
     nodes : sequence of int, optional
         Nodes that take part; the others only pass things on. All working nodes without, or all working hosts
         where others are switches.
@@ -81,7 +76,7 @@ def collective(
     Examples
     --------
     >>> import flitloom as fl
-    >>> fl.collectives.plan(fl.Torus(4, 4, 8), "all-to-all", twist=True).steps  # 128 without the twist
+    >>> fl.collectives.plan(fl.Torus(4, 4, 8, twist=True), "all-to-all").steps  # 128 without the twist
     74
     >>> fl.collectives.plan(fl.Product("full8 x full8 x full4 x full4"), "all-to-all")
     CollectivePlan(all-to-all on full8 x full8 x full4 x full4: 256 steps, optimal)
@@ -89,7 +84,6 @@ def collective(
     if isinstance(topology, str | Path):
         topology = direct_network(topology)
     _check_numbers(topology, operation, chunks, latency, seed)
-    widths = _widths(topology, twist, width)
     if (operation == "all-to-all-v") != (matrix is not None):
         raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
     members = None if nodes is None else sorted({int(node) for node in nodes})
@@ -99,11 +93,9 @@ def collective(
         raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")
     demands = None if matrix is None else _demands(matrix, topology.nodes)
     root = _root(topology, operation, root, members)
-    asked = _Asked(
-        topology, operation, chunks, twist or topology.twist, root, latency, widths, members, demands
-    )
+    asked = _Asked(topology, operation, chunks, root, latency, members, demands)
     asked.require_joined()
-    return _planned(asked, list(width or []), seed)
+    return _planned(asked, seed)
 
 
 @dataclass(frozen=True)
@@ -113,10 +105,8 @@ class _Asked:
     topology: AnyNetwork
     operation: str
     chunks: int
-    twist: bool
     root: int | None
     latency: int
-    widths: list[int]
     members: list[int] | None
     demands: list[tuple[int, int, int]] | None
 
@@ -153,7 +143,7 @@ class _Asked:
     @cached_property
     def ground(self) -> Ground:
         """The network as nodes and links."""
-        return Ground(self.topology, self.twist)
+        return Ground(self.topology)
 
     @cached_property
     def reached(self) -> dict[int, int]:
@@ -172,13 +162,8 @@ class _Asked:
 
     def search(self, seed: int) -> dict[str, Any]:
         """What the core finds with a seed."""
-        grid = self.topology.grid
-        if grid is None:
-            network = self.topology.core()
-        else:
-            network = _core.Network.of_grid(replace(grid, twist=self.twist, width=self.widths))
         return _core.plan_collective(
-            network.without_nodes(self.apart),
+            self.topology.core().without_nodes(self.apart),
             "all-to-all" if self.operation == "all-to-all-v" else self.operation,
             self.chunks,
             self.root or 0,
@@ -223,28 +208,15 @@ def _root(
     return root
 
 
-def _widths(topology: AnyNetwork, twist: bool, width: Sequence[int] | None) -> list[int]:
-    """Parallel links per dimension, which networks other than tori and meshes say themselves."""
-    if isinstance(topology, Topology):
-        return list(width or [])
-    if twist:
-        raise SpecError.at("twist", f"{topology} has none", "a twisted torus is given by its sizes")
-    if width:
-        how = "list a cable twice" if topology.grid is None else "e.g. ring4*6"
-        raise SpecError.at("width", "the network says its own", f"write it into the network: {how}")
-    return [] if topology.grid is None else list(topology.grid.width)
-
-
-def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
+def _planned(asked: _Asked, seed: int) -> CollectivePlan:
     """The best plan of a few searches, with the bound of its network."""
     begin = time.perf_counter()
     raw = asked.search(seed)
     topology, operation, rows = asked.topology, asked.operation, asked.rows
     fields: dict[str, Any] = {
         "operation": operation,
-        "topology": topology.model_dump(mode="json"),
-        "twist": asked.twist,
-        "width": width,
+        **network_fields(topology),
+        "width": [],
         "chunks": asked.chunks,
         "root": asked.root,
         "nodes": asked.members,

@@ -134,7 +134,7 @@ def spheres(ground: Ground) -> Spheres:
     --------
     >>> import flitloom as fl
     >>> from flitloom.spec.ground import Ground
-    >>> found = spheres(Ground(fl.Torus(4, 4, 8), twist=True))
+    >>> found = spheres(Ground(fl.Torus(4, 4, 8, twist=True)))
     >>> len(found.most), found.pieces, round(found.chunks * 6, 3)  # 127 chunks over 6 links in 6 rounds
     (6, 6, 127.0)
     """

@@ -53,7 +53,8 @@ class Where(Group):
             self.mesh,
             self.wrap,
             self.fail,
-            network=self.network,
+            self.twist,
+            self.network,
             graph=self.graph,
             hosts=self.hosts,
         )

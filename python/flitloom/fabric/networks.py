@@ -121,7 +121,8 @@ def _whole(network: object) -> Subnet:
 def _of_grid(network: AnyNetwork) -> Subnet:
     """The fabric of a network whose nodes have coordinates, without what has failed."""
     ground = Ground(network).without_failures()
-    made = twisted_torus(ground.sizes) if network.twist else subnet_of_ground(ground)
+    single = network.twist and max(ground.width) == 1
+    made = twisted_torus(ground.sizes) if single else subnet_of_ground(ground)
     return _less(made, [switch_name(ground.point(node)) for node in range(ground.nodes)], network)
 
 
@@ -211,11 +212,13 @@ def named_subnet(text: str) -> Subnet:
 
 
 def _cables(ground: Ground) -> int:
-    """How many cables a torus, a mesh or a product without its twist and failures has.
+    """How many cables a torus, a mesh or a product without its failures has.
 
     >>> import flitloom as fl
     >>> [_cables(Ground(fl.Product(text))) for text in ("ring2 x line3", "full4*2", "circulant(8;1,4)*1")]
     [7, 12, 12]
+    >>> _cables(Ground(fl.Torus(2, 4, twist=True)))
+    16
     """
     total = 0
     dimensions = (ground.sizes, ground.topology.wraps, ground.full, ground.steps, ground.width)
@@ -225,7 +228,7 @@ def _cables(ground: Ground) -> int:
         elif full:
             line = size * (size - 1) // 2
         else:
-            line = size if wraps and size > 2 else size - 1
+            line = size if wraps and (size > 2 or ground.twist) else size - 1
         total += ground.nodes // size * line * width
     return total
 

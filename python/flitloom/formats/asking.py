@@ -229,7 +229,7 @@ def _lost(plan: CollectivePlan) -> list[str]:
             f"the format cannot hold the latency of links ({counted(plan.latency, 'step')} besides the "
             "one in which a link is busy)"
         )
-    if max(plan.width, default=1) > 1:
-        width = ",".join(map(str, plan.width))
+    if max(plan.ground.width, default=1) > 1:
+        width = ",".join(map(str, plan.ground.width))
         notes.append(f"the format cannot hold how many parallel links a dimension has ({width})")
     return notes

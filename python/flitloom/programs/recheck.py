@@ -109,7 +109,7 @@ class Shape:
         self.wraps = [kind == "ring" and size > 2 for kind, size, _ in self.factors]
         self.full = [kind == "full" and size > 2 for kind, size, _ in self.factors]
         # In a twisted torus a step over the edge of a short dimension also moves half of every long one.
-        twist = topology.get("twist", False)
+        twist = topology.get("twist", False) or str(topology.get("network")).startswith("twisted ")
         need(type(twist) is bool, "topology.twist: must be true or false")
         self.short = min(self.sizes) if twist else 0
         if twist:
@@ -134,7 +134,8 @@ class Shape:
     @staticmethod
     def factors_of(text):
         """Kind, size and parallel links of the factors of a product, like ring4*6 x full8."""
-        found = [re.fullmatch(r"(ring|line|full)(\d+)(?:\*(\d+))?", part.strip()) for part in text.split("x")]
+        parts = text.removeprefix("twisted ").split("x")
+        found = [re.fullmatch(r"(ring|line|full)(\d+)(?:\*(\d+))?", part.strip()) for part in parts]
         need(all(found), f"topology.network: {text!r:.40} is not a product")
         return [(one[1], int(one[2]), whole(int(one[3] or 1), 1, 64, "parallel links")) for one in found]
 
@@ -884,7 +885,7 @@ class Links:
         else:
             hosts = set()
             self.shape = shape = Shape({**topology, "twist": self.twist})
-            self.failed, self.cut = shape.failed, shape.cut
+            self.twist, self.failed, self.cut = bool(shape.short), shape.failed, shape.cut
             self.sizes, self.count = shape.sizes, shape.count
             self.factors = self.widened(shape.factors, plan["width"])
             self.regular = all(kind != "line" or size == 2 for kind, size, _ in self.factors)

@@ -112,6 +112,16 @@ class AnyNetwork(SpecModel):
         )
 
     @property
+    def single(self) -> AnyNetwork:
+        """The same network with one link where several are parallel.
+
+        >>> import flitloom as fl
+        >>> print(fl.Product("full4*6 x ring8").single, "-", fl.Product("twisted ring4*2 x ring8").single)
+        full4 x ring8 - 4x8 twisted torus
+        """
+        return self
+
+    @property
     def dimensions(self) -> tuple[int, ...]:
         """Sizes in whose order nodes are numbered: those of its grid, or all nodes in a row."""
         return (self.nodes,) if self.grid is None else self.grid.sizes

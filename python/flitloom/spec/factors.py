@@ -11,6 +11,8 @@ KINDS = ("ring", "line", "full")
 MOST_STEPS = 8
 #: Most parallel links of a factor.
 WIDEST = 64
+#: What a text says first if the torus of its factors is twisted.
+TWISTED = "twisted "
 _FACTOR = re.compile(rf"({'|'.join(KINDS)})([0-9]{{1,7}})(?:\*([0-9]{{1,2}}))?")
 _STEP = r"\s*[0-9]{1,7}\s*"
 _CIRCULANT = re.compile(rf"circulant\(({_STEP});((?:{_STEP},)*{_STEP})\)(?:\*([0-9]{{1,2}}))?")
@@ -72,4 +74,14 @@ def factors_of(network: str) -> tuple[Factor, ...]:
     >>> [factor.size for factor in factors_of("full8 x ring4*6")]
     [8, 4]
     """
-    return tuple(factor for factor in parse_factors(network) if isinstance(factor, Factor))
+    return tuple(factor for factor in parse_factors(split_twist(network)[1]) if isinstance(factor, Factor))
+
+
+def split_twist(text: str) -> tuple[bool, str]:
+    """Whether a text says first that a torus is twisted, and its factors.
+
+    >>> split_twist("twisted ring4*2 x ring8")
+    (True, 'ring4*2 x ring8')
+    """
+    factors = text.strip().removeprefix(TWISTED)
+    return factors != text.strip(), factors

@@ -93,6 +93,11 @@ class Graph(AnyNetwork):
             failed_links: Iterable[Sequence[int] | str] = (),
         ) -> None: ...
 
+    @property
+    def single(self) -> Graph:
+        """The same graph with one cable where several are parallel."""
+        return self.model_copy(update={"cables": tuple(dict.fromkeys(self.cables))})
+
     @classmethod
     def family(cls, text: str, **failed: Any) -> Graph:
         """A network of a published family.

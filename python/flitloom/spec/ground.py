@@ -13,10 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError
-from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.topology import Topology, has_twist
 
 Vector = tuple[int, ...]
 
@@ -27,73 +24,47 @@ class Ground:
     Parameters
     ----------
     topology : AnyNetwork
-        Sizes and wrap-around, or cables; failures.
-    twist : bool
-        Whether a step over the edge of a short dimension also moves half of every long one.
-    width : sequence of int
-        Parallel links per dimension; empty for one each.
+        Sizes, wrap-around, twist and parallel links, or cables; failures.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> from flitloom.spec.ground import Ground
-    >>> ground = Ground(fl.Torus(4, 4, 8), twist=True)
+    >>> ground = Ground(fl.Torus(4, 4, 8, twist=True))
     >>> ground.normal((4, 0, 0))
     (0, 0, 4)
     >>> len(ground.links), max(ground.distances(0).values())
     (768, 6)
     """
 
-    def __init__(self, topology: AnyNetwork, twist: bool = False, width: Sequence[int] = ()) -> None:
+    def __init__(self, topology: AnyNetwork) -> None:
         self.topology = topology
         grid = topology.grid
         #: Sizes in whose order nodes are numbered.
         self.sizes = topology.dimensions
-        self.twist = twist = twist or topology.twist
+        #: Whether a step over the edge of a short dimension also moves half of every long one.
+        self.twist = topology.twist
         #: Per dimension whether it is a ring, its parallel links, whether it is a full mesh, and the steps
         #: that it has if it is a circulant; none where nodes have no coordinates.
         self.wraps = grid.wraps if grid else ()
-        self.width = tuple(width or grid.width) if grid else ()
+        self.width = tuple(grid.width) if grid else ()
         self.full = grid.full if grid else ()
         self.steps = grid.steps if grid else ()
-        if grid and len(self.width) != len(self.sizes):
-            raise SpecError.at(
-                "width", f"{len(self.width)} numbers for {counted(len(self.sizes), 'dimension')}"
-            )
-        self.short = min(self.sizes) if twist else 0
-        lines = zip(self.wraps, self.sizes, strict=grid is not None)
-        if twist and not (grid and all(ring or size == 2 for ring, size in lines) and has_twist(self.sizes)):
-            raise SpecError.at(
-                "twist",
-                f"a {topology} has none",
-                "a twisted torus has short dimensions of size K and long ones of an even size nK, e.g. 4x4x8",
-            )
+        self.short = min(self.sizes) if self.twist else 0
 
     def __str__(self) -> str:
-        return str(self.routers)
+        return str(self.topology)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Ground and self._given == other._given
+        # What is found out about one is kept for all that are equal.
+        return type(other) is Ground and self.topology == other.topology
 
     def __hash__(self) -> int:
         return self._hash
 
-    @property
-    def _given(self) -> tuple[AnyNetwork, bool, tuple[int, ...]]:
-        """What makes it: what is found out about one is kept for all that are equal."""
-        return self.topology, self.twist, self.width
-
     @cached_property
     def _hash(self) -> int:
-        return hash(self._given)
-
-    @property
-    def routers(self) -> AnyNetwork:
-        """The topology with the twist."""
-        if self.twist == self.topology.twist:
-            return self.topology
-        twisted = self.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
-        return Topology.model_validate(twisted)
+        return hash(self.topology)
 
     @property
     def is_torus(self) -> bool:
@@ -118,7 +89,7 @@ class Ground:
         6
         """
         whole = self.topology.model_copy(update={"failed_nodes": (), "failed_links": ()})
-        return Ground(whole, self.twist, self.width)
+        return Ground(whole)
 
     def normal(self, vector: Sequence[int]) -> Vector:
         """The coordinates at which a vector from the origin ends."""
@@ -183,13 +154,7 @@ class Ground:
             ahead = self.steps[place] or (range(1, size) if self.full[place] else (1,))
             for step in ahead if self.full[place] else (sign * step for step in ahead for sign in (1, -1)):
                 moved = [*point[:place], point[place] + step, *point[place + 1 :]]
-                if not (
-                    0 <= moved[place] < size
-                    or wraps[place]
-                    or self.full[place]
-                    or self.steps[place]
-                    or (self.twist and size == self.short)
-                ):
+                if not (0 <= moved[place] < size or wraps[place] or self.full[place] or self.steps[place]):
                     continue
                 end = self.normal(moved)
                 if end not in ends:

@@ -17,14 +17,25 @@ from flitloom.spec.base import Checked, each, listed, one_of, problem
 from flitloom.spec.factors import (
     KINDS,
     MOST_STEPS,
+    TWISTED,
     WIDEST,
     Factor,
     factors_of,
     parse_factors,
+    split_twist,
 )
 from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
-from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, read_cable, read_node
+from flitloom.spec.topology import (
+    CABLE,
+    NODE_OR_PLACE,
+    TWIST,
+    Topology,
+    has_twist,
+    is_grid,
+    read_cable,
+    read_node,
+)
 
 
 def checked_network(value: Any, _: ValidationInfo) -> str:
@@ -35,8 +46,9 @@ def checked_network(value: Any, _: ValidationInfo) -> str:
     )
     if not isinstance(value, str):
         raise problem(f"{show(value)} is not a network", hint)
+    twist, listed_factors = split_twist(value)
     factors = []
-    for factor in parse_factors(value):
+    for factor in parse_factors(listed_factors):
         if isinstance(factor, str):
             raise problem(f"{show(factor)} is not a factor", hint)
         factors.append(factor)
@@ -52,8 +64,21 @@ def checked_network(value: Any, _: ValidationInfo) -> str:
     if nodes > LIMITS["nodes"]:
         raise problem(f"{counted(nodes, 'node')}; at most {LIMITS['nodes']} are possible")
     text = " x ".join(map(str, factors))
+    if twist:
+        _check_twist(factors)
+        return f"{TWISTED}{text}"
     # By its name alone a circulant is a family of graphs.
     return f"{text}*1" if len(factors) == 1 and factors[0].steps and factors[0].width == 1 else text
+
+
+def _check_twist(factors: Sequence[Factor]) -> None:
+    """Refuse factors that are not those of a twisted torus, or of one that its sizes say alone."""
+    sizes = [factor.size for factor in factors]
+    if {factor.kind for factor in factors} != {"ring"} or not has_twist(sizes):
+        raise problem(f"twist: {' x '.join(map(str, factors))} has none", TWIST)
+    if all(factor.width == 1 for factor in factors):
+        named = "x".join(map(str, sizes))
+        raise problem("a twisted torus of single links is named by its sizes", f"write {TWISTED}{named}")
 
 
 def _check_steps(factor: Factor) -> None:
@@ -70,7 +95,7 @@ def _check_steps(factor: Factor) -> None:
 
 
 _ONE = rf"(({'|'.join(KINDS)})[0-9]+|circulant\([0-9]+;[0-9]+(,[0-9]+)*\))(\*[0-9]+)?"
-_TEXT = {"type": "string", "pattern": f"^{_ONE}( *x *{_ONE})*$"}
+_TEXT = {"type": "string", "pattern": f"^({TWISTED})?{_ONE}( *x *{_ONE})*$"}
 
 
 class Product(AnyNetwork):
@@ -84,7 +109,7 @@ class Product(AnyNetwork):
     ----------
     network : str
         The factors, x first: ``full8``, ``ring16``, ``line4`` or ``circulant(16;1,4)``, each with ``*2`` for
-        two parallel links.
+        two parallel links. A torus of them may be twisted: ``twisted ring4*2 x ring8``.
     failed_nodes, failed_links
         As in `Topology`.
 
@@ -102,7 +127,6 @@ class Product(AnyNetwork):
 
     place: ClassVar[str] = "network"
     positional: ClassVar[str] = "network"
-    twist: ClassVar[bool] = False
 
     kind: Annotated[str, one_of("product")] = "product"
     network: Annotated[str, Checked(checked_network, _TEXT)]
@@ -130,6 +154,11 @@ class Product(AnyNetwork):
         return factors_of(self.network)
 
     @property
+    def twist(self) -> bool:
+        """Whether it is a twisted torus."""
+        return split_twist(self.network)[0]
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Nodes along each dimension."""
         return tuple(factor.size for factor in self.factors)
@@ -140,11 +169,11 @@ class Product(AnyNetwork):
         kinds = [factor.kind if factor.size > 2 else "line" for factor in self.factors]
         return Grid(
             self.sizes,
-            tuple(kind == "ring" for kind in kinds),
+            tuple(self.twist or kind == "ring" for kind in kinds),
             tuple(kind == "full" for kind in kinds),
             tuple(factor.steps for factor in self.factors),
             tuple(factor.width for factor in self.factors),
-            False,
+            self.twist,
             self.failed_nodes,
             self.failed_links,
         )
@@ -157,7 +186,19 @@ class Product(AnyNetwork):
     @property
     def ports(self) -> int:
         """Links that leave a node in the middle of its lines."""
-        return sum(_ways(factor) * factor.width for factor in self.factors)
+        return sum((2 if self.twist else _ways(factor)) * factor.width for factor in self.factors)
+
+    @property
+    def single(self) -> AnyNetwork:
+        """The same product, or a torus or mesh, with one link where several are parallel."""
+        grid = self.grid
+        if max(grid.width) == 1:
+            return self
+        failed: dict[str, Any] = {"failed_nodes": self.failed_nodes, "failed_links": self.failed_links}
+        if any(grid.full) or any(grid.steps):
+            return Product(" x ".join(str(factor._replace(width=1)) for factor in self.factors), **failed)
+        kind, wrap = ("torus", grid.wraps) if any(grid.wraps) else ("mesh", None)
+        return Topology(kind=kind, sizes=grid.sizes, wrap=wrap, twist=grid.twist, **failed)
 
     def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself by routers of one cycle; pipelined ones follow tables between hosts of switches."""
@@ -233,3 +274,39 @@ def network_of(fields: dict[str, Any]) -> AnyNetwork:
     if is_family(fields.get("network")):
         return Graph.family(fields["network"], **{k: v for k, v in fields.items() if k != "network"})
     return Product(**fields) if "network" in fields else Topology(**fields)
+
+
+def with_beside(network: AnyNetwork, twist: bool = False, width: Sequence[int] = ()) -> AnyNetwork:
+    """A torus or mesh with the twist and the parallel links per dimension that are said beside it.
+
+    Raises
+    ------
+    SpecError
+        It has no such twist, it says its links itself, or there are too few or too many numbers.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> print(with_beside(fl.Torus(4, 8), True), "-", with_beside(fl.Torus(4, 8), True, [2, 1]))
+    4x8 twisted torus - twisted ring4*2 x ring8
+    """
+    failed: dict[str, Any] = {"failed_nodes": network.failed_nodes, "failed_links": network.failed_links}
+    if twist and not network.twist:
+        if not is_grid(network):
+            raise SpecError.at("twist", f"{network} has none", "a twisted torus is given by its sizes")
+        if not all(wraps or size == 2 for wraps, size in zip(network.wraps, network.sizes, strict=True)):
+            raise SpecError.at("twist", f"a {network} has none", TWIST)
+        network = Topology(sizes=network.sizes, twist=True, **failed)
+    if not width:
+        return network
+    if not is_grid(network):
+        how = "list a cable twice" if network.grid is None else "e.g. ring4*6"
+        raise SpecError.at("width", "the network says its own", f"write it into the network: {how}")
+    if len(width) != len(network.sizes):
+        dimensions = counted(len(network.sizes), "dimension")
+        raise SpecError.at("width", f"{len(width)} numbers for {dimensions}")
+    if set(width) == {1}:
+        return network
+    kinds = ["ring" if wraps else "line" for wraps in network.wraps]
+    factors = [Factor(*one) for one in zip(kinds, network.sizes, width, strict=True)]
+    return Product(TWISTED * network.twist + " x ".join(map(str, factors)), **failed)

@@ -19,7 +19,7 @@ DIMENSIONS = "xyzuvw"
 Cable = tuple[int, int]
 
 
-def in_equal_links(topology: AnyNetwork, machine: Machine, twist: bool = False) -> tuple[AnyNetwork, Machine]:
+def in_equal_links(topology: AnyNetwork, machine: Machine) -> tuple[AnyNetwork, Machine]:
     """A network with links of one speed that transfers as many bytes, and the machine with that speed.
 
     A link that is k times as fast as others is k parallel links, for messages, too. Where speeds differ by
@@ -31,8 +31,6 @@ def in_equal_links(topology: AnyNetwork, machine: Machine, twist: bool = False) 
         The network.
     machine : Machine
         The machine, whose ``links`` say speeds by dimension (``x``, ``y``, ...) or cable (``3-4``).
-    twist : bool
-        Whether the torus is twisted.
 
     Raises
     ------
@@ -50,7 +48,7 @@ def in_equal_links(topology: AnyNetwork, machine: Machine, twist: bool = False) 
     """
     if not machine.links:
         return topology, machine
-    ground = Ground(topology, twist).without_failures()
+    ground = Ground(topology).without_failures()
     by_dimension = {name: speed for name, speed in machine.links.items() if name in DIMENSIONS}
     dimensions = 0 if topology.grid is None else len(topology.grid.sizes)
     for name in by_dimension:
@@ -94,12 +92,7 @@ def require_speeds(ground: Ground, machine: Machine) -> Machine:
     """
     if not machine.links:
         return machine
-    single = ground.topology
-    if single.cable_ends:
-        single = single.model_copy(update={"cables": tuple(dict.fromkeys(single.cable_ends))})
-    elif single.grid is not None and max(single.grid.width) > 1:
-        single = _of_factors(single, [one._replace(width=1) for one in _factors(single.grid)])
-    network, equal = in_equal_links(single, machine)
+    network, equal = in_equal_links(ground.topology.single, machine)
     if Ground(network).links != ground.links:
         raise SpecError.at(
             "machine.links",

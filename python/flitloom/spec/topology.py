@@ -24,7 +24,7 @@ from flitloom.spec.base import (
     whole,
     whole_number,
 )
-from flitloom.spec.factors import factors_of
+from flitloom.spec.factors import factors_of, split_twist
 
 #: Names of the dimensions, in the order of coordinates.
 DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
@@ -106,6 +106,11 @@ def has_twist(sizes: Sequence[int]) -> bool:
     return bool(longer) and all(size % short == 0 and size % 2 == 0 for size in longer)
 
 
+#: What tori have a twist.
+TWIST = (
+    "a twisted torus wraps around in every dimension and has short dimensions of size K and long ones of an "
+    "even size nK, e.g. 4x4x8 or 4x8x8"
+)
 _PLACE = r"\(([0-9]{1,9}(?:,[0-9]{1,9})*)\)"
 _PLACES = re.compile(f"{_PLACE}-{_PLACE}")
 _STEP = re.compile(rf"{_PLACE}([+-])([{''.join(DIMENSION_NAMES)}])")
@@ -145,7 +150,8 @@ def _beside(digits: str, sign: str, name: str, info: ValidationInfo) -> tuple[in
     place[dimension] += 1 if sign == "+" else -1
     over = not 0 <= place[dimension] < sizes[dimension]
     place[dimension] %= sizes[dimension]
-    if over and info.data.get("twist") and sizes[dimension] == min(sizes):
+    twisted = info.data.get("twist") or split_twist(info.data.get("network", ""))[0]
+    if over and twisted and sizes[dimension] == min(sizes):
         place = [
             at if size == min(sizes) else (at + size // 2) % size
             for at, size in zip(place, sizes, strict=True)
@@ -241,11 +247,7 @@ class Topology(AnyNetwork):
     def _can_be_twisted(self) -> Topology:
         plain = self.kind == "torus" and (self.wrap is None or all(self.wrap))
         if self.twist and not (plain and has_twist(self.sizes)):
-            raise problem(
-                f"twist: a {'x'.join(map(str, self.sizes))} {self.kind} has none",
-                "a twisted torus wraps around in every dimension and has short dimensions of size K and long "
-                "ones of an even size nK, e.g. 4x4x8 or 4x8x8",
-            )
+            raise problem(f"twist: a {'x'.join(map(str, self.sizes))} {self.kind} has none", TWIST)
         return self
 
     @property

@@ -10,7 +10,7 @@ from typing import Any
 from flitloom.errors import SpecError, show
 from flitloom.ground.limits import NODES_BYTES
 from flitloom.ground.reading import read_text, read_toml
-from flitloom.spec.factors import parse_factors
+from flitloom.spec.factors import parse_factors, split_twist
 from flitloom.spec.families import is_family
 from flitloom.spec.written import ENDINGS, topology_of
 
@@ -68,7 +68,7 @@ def fields_of(what: str | Path, place: str = "network", folder: Path = Path()) -
         if _is_file(file):
             hosts = text[said.end() :]
             return with_hosts(_of_file(file, place), host_lists(hosts, folder) if hosts else ())
-    for factor in parse_factors(text):
+    for factor in parse_factors(split_twist(text)[1]):
         if isinstance(factor, str):
             if file.suffix in _ENDINGS:
                 raise SpecError.at(place, f"{show(text)} is not a file", KNOWN)

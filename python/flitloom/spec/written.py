@@ -15,6 +15,7 @@ from flitloom.errors import SpecError, show, show_file
 from flitloom.ground import limits
 from flitloom.ground.digests import require_same
 from flitloom.ground.reading import json_fields, opened, read_array, read_json, read_toml
+from flitloom.spec.product import network_of, with_beside
 
 #: How a simulation in a file begins.
 SIMULATION = b"flitloom simulation\n"
@@ -71,9 +72,13 @@ def _within(
         if isinstance(found, Mapping):
             direct = found.get("direct")
             found = _unchanged(direct if isinstance(direct, Mapping) else found, file, place)
-            # A plan of a collective operation says beside its network whether it is twisted.
-            twist = {"twist": True} if document.get("twist") is True else {}
-            return {name: value for name, value in {**found, **twist}.items() if value is not None}
+            fields = {name: value for name, value in found.items() if value is not None}
+            # Plans of collective operations of before say these beside their network.
+            twist, width = document.get("twist") is True, document.get("width")
+            if "sizes" in fields and (twist or width) and isinstance(width or [], list):
+                network = with_beside(network_of(fields), twist, width or ())
+                return network.model_dump(mode="json", exclude_none=True)
+            return fields
     raise SpecError.at(place, f"{show(str(file))} does not say what network it is of", advice)
 
 

@@ -77,7 +77,7 @@ class Steps:
             "moves": busy,
             "links busy": f"{100 * busy / max(slots, 1):.1f} % of all link steps, {slots - busy} idle",
         }
-        facts |= twist_facts(plan.ground.routers)
+        facts |= twist_facts(plan.ground.topology)
         if plan.latency:
             facts["latency"] = (
                 f"{counted(plan.latency, 'step')} on a link besides the one in which it is busy"

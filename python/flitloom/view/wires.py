@@ -64,13 +64,13 @@ def wiring(ground: Ground) -> Wiring:
     >>> import flitloom as fl
     >>> from flitloom.spec.ground import Ground
     >>> from flitloom.view.wires import wiring
-    >>> wiring(Ground(fl.Torus(4, 4, 8), twist=True)).links[3, 64]  # over the edge of x: half of z on
+    >>> wiring(Ground(fl.Torus(4, 4, 8, twist=True))).links[3, 64]  # over the edge of x: half of z on
     [18]
     >>> made = wiring(Ground(fl.Product("full4 x ring3*2")))
     >>> made.count, made.links[0, 4]
     (84, [3, 4])
     """
-    network = ground.routers
+    network = ground.topology
     if ground.is_torus and max(ground.links.values(), default=1) == 1:
         return _grid(network, ground)
     if network.grid is None:

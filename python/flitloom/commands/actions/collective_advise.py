@@ -31,14 +31,13 @@ def run(where: Where, weighed: Weighed) -> None:
     fields = where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph")
     topology = network_of(fields)
     say_who_takes_part(topology, ADDS if weighed.operation == "reduce" else "only forward")
-    twist = where.twist or topology.twist
     root = root_of(weighed.root, topology, where)
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
-    topology, twist, machine = equal_links(topology, twist, costs(weighed))
-    machine.require_ports(Ground(topology, twist).most_links)
+    topology, machine = equal_links(topology, costs(weighed))
+    machine.require_ports(Ground(topology).most_links)
     if weighed.groups is not None:
-        _in_groups(topology, twist, where, weighed, machine, sizes)
+        _in_groups(topology, where, weighed, machine, sizes)
         return
     with screen.progress("comparison of algorithms", "percent") as told:
         advice = weigh(
@@ -47,26 +46,22 @@ def run(where: Where, weighed: Weighed) -> None:
             machine.round,
             machine.bandwidth,
             operation=weighed.operation,
-            twist=twist,
             root=root,
             message=machine.message,
             told=told,
         )
-        compared = compare(topology, twist, advice.plan)
+        compared = compare(topology, advice.plan)
     if weighed.chart is not None:
-        title = f"{weighed.operation}, {topology}{', twisted' if twist and not topology.twist else ''}"
-        pictures.draw_advice(advice, title, weighed.chart)
+        pictures.draw_advice(advice, f"{weighed.operation}, {topology}", weighed.chart)
     if weighed.json:
-        screen.print_json({**advice.facts(str(Ground(topology, twist))), "compared": compared})
+        screen.print_json({**advice.facts(str(topology)), "compared": compared})
     else:
-        failed = bool(topology.failed_nodes or topology.failed_links)
         command = _command(where, weighed, show_size(sizes[-1]))
-        _print(advice, compared, command, failed, twist)
+        _print(advice, compared, command, topology)
 
 
 def _in_groups(
     topology: AnyNetwork,
-    twist: bool,
     where: Where,
     weighed: Weighed,
     machine: Machine,
@@ -84,12 +79,11 @@ def _in_groups(
             machine.round,
             machine.bandwidth,
             operation=weighed.operation,
-            twist=twist,
             message=machine.message,
             told=told,
         )
     if weighed.json:
-        screen.print_json(advice.facts(str(Ground(topology, twist))))
+        screen.print_json(advice.facts(str(topology)))
         return
     screen.print_table(
         ["groups", "nodes", "network of a group", "first one"],
@@ -147,7 +141,7 @@ def _command(where: Where, weighed: Weighed, size: str) -> str:
     return shlex.join([*words, "-o", "plan.json"])
 
 
-def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed: bool, twist: bool) -> None:
+def _print(advice: Advice, compared: list[dict[str, Any]], command: str, topology: AnyNetwork) -> None:
     every = [
         (one, "yes" if advice.is_made(number) else "estimate") for number, one in enumerate(advice.algorithms)
     ]
@@ -186,7 +180,7 @@ def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed:
         )
         screen.echo()
         for change in compared:
-            screen.echo(in_words(change, failed, twist))
+            screen.echo(in_words(change, topology))
 
 
 def _print_free(advice: Advice) -> None:

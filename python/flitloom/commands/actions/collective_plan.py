@@ -18,7 +18,7 @@ from flitloom.ground.numerals import counted
 from flitloom.ground.reading import read_text
 from flitloom.placing.hosts import names_of
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.product import network_of
+from flitloom.spec.product import network_of, with_beside
 
 #: What switches do in plans of sums in steps.
 ADDS = "forward, and add what they forward"
@@ -41,19 +41,19 @@ def run(operation: str, where: Where, planned: Planned) -> None:
             does = ADDS
             does += "; --algorithm best --size BYTES plans without that" * (operation != "reduce")
         say_who_takes_part(topology, does)
-    width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
+    matrix, called = planned.matrix, names_of(topology, where.hosts)
     if planned.groups is not None:
-        found = _in_groups(topology, operation, where, planned, called)
+        found = _in_groups(topology, operation, planned, called)
         _finish(found, planned)
         return
+    if planned.width is not None:
+        topology = with_beside(topology, width=options.whole_numbers(planned.width, "--width"))
     found = collectives.plan(
         topology,
         operation,
         chunks=planned.chunks,
-        twist=where.twist,
         root=root_of(planned.root, topology, where),
         latency=planned.latency,
-        width=None if width is None else options.whole_numbers(width, "--width"),
         nodes=None if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
         matrix=None if matrix is None else _read_matrix(matrix),
         seed=1 if planned.seed is None else planned.seed,
@@ -85,9 +85,7 @@ def _finish(found: CollectivePlan, planned: Planned) -> None:
         _print(found, facts)
 
 
-def _in_groups(
-    topology: AnyNetwork, operation: str, where: Where, planned: Planned, called: Names
-) -> CollectivePlan:
+def _in_groups(topology: AnyNetwork, operation: str, planned: Planned, called: Names) -> CollectivePlan:
     """The plan of all groups."""
     if any(one is not None for one in (planned.nodes, planned.root, planned.matrix, planned.width)):
         raise SpecError.at("--groups", "does not go with --nodes, --root, --matrix and --width")
@@ -99,7 +97,6 @@ def _in_groups(
             operation,
             groups,
             chunks=planned.chunks,
-            twist=where.twist,
             latency=planned.latency,
             seed=seed,
             told=told,

@@ -40,9 +40,9 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     say_who_takes_part(topology, ADDS if operation == "reduce" else "only forward")
     root = root_of(planned.root, topology, where)
     size = read_size(asked.size, "--size")
-    topology, twist, machine = equal_links(topology, where.twist or topology.twist, costs(asked))
+    topology, machine = equal_links(topology, costs(asked))
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
-    machine.require_ports(Ground(topology, twist).most_links)
+    machine.require_ports(Ground(topology).most_links)
     made = None
     with screen.progress("plan of the algorithm", "percent") as told:
         advice = weigh(
@@ -51,7 +51,6 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
             alpha,
             bandwidth,
             operation=operation,
-            twist=twist,
             root=root,
             message=message,
             told=share(told, 100, 0.0, 0.6),
@@ -81,14 +80,14 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         _print(facts)
 
 
-def equal_links(topology: AnyNetwork, twist: bool, machine: Machine) -> tuple[AnyNetwork, bool, Machine]:
+def equal_links(topology: AnyNetwork, machine: Machine) -> tuple[AnyNetwork, Machine]:
     """A network with links of one speed in place of another one, which is said."""
     if not machine.links:
-        return topology, twist, machine
-    network, equal = in_equal_links(topology, machine, twist)
+        return topology, machine
+    network, equal = in_equal_links(topology, machine)
     unit = f"{equal.bandwidth / 1e9:g} GB/s"
     screen.say(f"note: {network} here: a link of {unit} counts as one, faster ones as several")
-    return network, False, equal
+    return network, equal
 
 
 def _facts(advice: Advice, name: str, rounds: int, factor: float, seconds: float) -> dict[str, Any]:

@@ -53,5 +53,5 @@ def ground_of_options(
     network: str | None = None,
 ) -> Ground | None:
     """The network of a plan of a collective operation, if options name it."""
-    fields = options.topology_fields(torus, mesh, None, fail, network=network)
-    return Ground(network_of(fields), twist) if {"sizes", "network", "cables"} & fields.keys() else None
+    fields = options.topology_fields(torus, mesh, None, fail, twist, network)
+    return Ground(network_of(fields)) if {"sizes", "network", "cables"} & fields.keys() else None

@@ -148,7 +148,7 @@ def show_steps(asked: Viewed, plan: CollectivePlan) -> None:
 
 def require_network(ground: Ground, given: Topology) -> None:
     """Refuse a plan for another network than the one that options name."""
-    mine = ground.routers
+    mine = ground.topology
     if not mine.is_as(given):
         raise SpecError.at("plan.topology", f"the plan is for a {mine}, not for a {given}")
 

@@ -52,6 +52,9 @@ def topology_fields(
             )
         fields["wrap"] = [answers[word] for word in wrap.split(",")]
     if twist:
+        if "sizes" not in fields and fields:
+            what = network or graph
+            raise SpecError.at("twist", f"{what} has none", "a twisted torus is given by its sizes")
         fields["twist"] = True
     failed = read_failed(_numbered(fail, fields, hosts) if fail else [])
     return fields | {name: [*fields.get(name, ()), *parts] for name, parts in failed.items()}
