@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 
 from flitloom.collectives.algorithms import Algorithm, algorithms, cycles
+from flitloom.collectives.boxes import over_boxes
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.direct import direct_messages, directs
 from flitloom.collectives.exchanged import (
@@ -201,7 +202,8 @@ def in_rounds(ground: Ground, operation: str, plain: bool, prices: Sequence[Pric
         found += _on_fast_rings(ground, operation != "all-reduce")
         makers |= {one.name: one.messages for one in found if one.messages is not None}
     relayed = ground.has_relays
-    own = exchanges_over(ground, operation != "all-reduce") if relayed else own_distances(ground, prices)
+    own = own_distances(ground, prices) if not relayed else exchanges_over(ground, operation != "all-reduce")
+    own += over_boxes(ground)
     found = [*own, *(replace(one, messages=makers.get(one.name)) for one in found)]
     if operation == "all-reduce":
         return found
