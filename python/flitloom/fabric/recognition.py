@@ -115,6 +115,10 @@ class Recognition:
         closed = [[*way, *[0] * more] for way in self.closed]
         return [*self.sizes, *[2] * more], closed, places
 
+    def core(self) -> tuple[_core.Network, Grid | None]:
+        """Its links as the core has them, and where they lie along a torus or mesh."""
+        return self.subnet.core(), self.grid()
+
     def place(self, switch: int) -> str:
         """A switch as its name and coordinates."""
         name = self.subnet.switches[switch].name
@@ -276,10 +280,9 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     return found or Recognition(subnet, "graph")
 
 
-def grid_of(subnet: Subnet) -> Grid | None:
-    """Sizes, closed ways and coordinates of the torus or mesh that a subnet is, if it is one."""
-    found = _grid(subnet, None)
-    return None if found is None else found.grid()
+def as_grid(subnet: Subnet) -> Recognition:
+    """The torus or mesh that a subnet is, if it is one, else a graph."""
+    return _grid(subnet, None) or Recognition(subnet, "graph")
 
 
 def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import require_kind
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import Grid, grid_of
+from flitloom.fabric.recognition import Recognition, as_grid
 from flitloom.ground.fixed import explained
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
 from flitloom.tables.by_destination.bounds import behind_cables, proof
@@ -109,20 +109,20 @@ def check_subnet(
 
 def judge(
     tables: ForwardingTables,
-    known: tuple[Grid | None, dict[str, Any]] | None = None,
+    known: tuple[Recognition, dict[str, Any]] | None = None,
     beside: Beside | None = None,
 ) -> SubnetReport:
-    """Judge tables that are in memory; `known` is a grid and what was proven on it for their loads.
+    """Judge tables that are in memory.
 
+    `known` is what the subnet was taken for, and what was proven on that for the loads of the tables.
     Without `beside` only packets of host pairs on the level of their own direction are judged.
     """
     require_lanes(tables.lanes)
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
-    grid = grid_of(subnet)
-    bound = known[1] if known is not None and known[0] == grid else None
+    found = as_grid(subnet)
+    bound = known[1] if known is not None and known[0].grid() == found.grid() else None
     facts = _core.check_forwarding(
-        subnet.core(),
-        grid,
+        *found.core(),
         tables.roots,
         owners.tolist(),
         tables.following,

@@ -320,8 +320,7 @@ class _Routing:
         tables = list[dict[str, Any]]()
         for demand in demands:
             made: dict[str, Any] = _core.forward(
-                found.subnet.core(),
-                found.grid(),
+                *found.core(),
                 [found.subnet.hosts[self.owners[row]].switch for row in base],
                 None if old is None else np.ascontiguousarray(old[base]),
                 None if demand is None else demand.rows(base).core(),
@@ -350,7 +349,7 @@ class _Routing:
         laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
         # Further LIDs of hosts change the loads, and hung switches have a bound of their own.
         known = (
-            (self.recognition.grid(), made["bound"])
+            (self.recognition, made["bound"])
             if len(self.owners) == len(self.subnet.hosts) and self.hanging is None
             else None
         )
@@ -360,8 +359,8 @@ class _Routing:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""
         if self.mode == "sl2vl" or before.highest_level >= self.lanes:
             return None
-        grid, tries = self.recognition.grid(), TRIES * self.effort
-        made = repaired(self.subnet, before, self.lanes, grid=grid, demand=self.demand, tries=tries)
+        tries = TRIES * self.effort
+        made = repaired(self.recognition, before, self.lanes, demand=self.demand, tries=tries)
         both_ways = self.cover.both_ways and before.both_ways(self.owners)
         if made is None or (both_ways and not made["both_ways"]):
             return None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import Grid
+from flitloom.fabric.recognition import Recognition
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.covering import on_levels
@@ -326,11 +326,10 @@ def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] |
 
 
 def repaired(
-    subnet: Subnet,
+    found: Recognition,
     old: OldTables,
     lanes: int,
     *,
-    grid: Grid | None = None,
     demand: Demand | None = None,
     tries: int = 0,
 ) -> dict[str, Any] | None:
@@ -343,14 +342,15 @@ def repaired(
     """
     if old.levels is None:
         return None
-    made = _repaired(subnet, old, lanes, grid, demand, tries)
+    subnet = found.subnet
+    made = _repaired(found, old, lanes, demand, tries)
     if made is None or moved_levels(subnet, old.levels, made["levels"]).any():
         there = lanes_of_links(lanes)
         kept = _kept(
             subnet,
             old,
             made,
-            lambda now, tries: _repaired(subnet, now, lanes, grid, demand, tries),
+            lambda now, tries: _repaired(found, now, lanes, demand, tries),
             tries,
             there,
         )
@@ -358,7 +358,7 @@ def repaired(
             return kept
     if made is None and old.kept:
         old = replace(old, kept=frozenset())
-        made = _repaired(subnet, old, lanes, grid, demand, tries)
+        made = _repaired(found, old, lanes, demand, tries)
     return made
 
 
@@ -430,10 +430,9 @@ def largest_load(subnet: Subnet, following: NDArray[np.uint32]) -> int:
 
 
 def _repaired(
-    subnet: Subnet,
+    taken: Recognition,
     old: OldTables,
     lanes: int,
-    grid: Grid | None,
     demand: Demand | None,
     tries: int,
 ) -> dict[str, Any] | None:
@@ -444,9 +443,8 @@ def _repaired(
     lane_of = np.zeros(LEVELS, dtype=np.uint8)
     lane_of[pairs] = np.arange(len(pairs))
     found: dict[str, Any] | None = _core.repair_forwarding(
-        subnet.core(),
-        grid,
-        [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()],
+        *taken.core(),
+        [taken.subnet.hosts[owner].switch for owner in destinations(taken.subnet)[1].tolist()],
         (old.following, lane_of[old.levels]),
         (lost, lane_of[lost_levels]),
         None if demand is None else demand.core(),

@@ -16,7 +16,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import grid_of
+from flitloom.fabric.recognition import Recognition, as_grid
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.repairing import OldTables, moved_levels, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, fewest_in_words, lanes_there
@@ -71,7 +71,7 @@ def critical_parts(
 ) -> list[Criticality]:
     """All single cables and switches, the worst first: by pairs cut off, then by the lower bound."""
     found = []
-    grid = grid_of(subnet)
+    grid = as_grid(subnet).grid()
     parts = single_parts(subnet)
     for number, (name, switches, cables) in enumerate(parts):
         progress(number, len(parts))
@@ -145,7 +145,7 @@ def repair_after(
     The repair is None where the traffic must stop; the levels, where there is none or none are known.
     """
     left, known = without(subnet, *lost), before.without(subnet, owners, *lost)
-    made = repaired(left, known, lanes)
+    made = repaired(Recognition(left, "graph"), known, lanes)
     if made is None or (both_ways and not made["both_ways"]):
         return None, None
     return made, None if known.levels is None else moved_levels(left, known.levels, made["levels"])
