@@ -47,7 +47,7 @@ mod _core {
         message_graph::goal_workload,
         network::{Network, Routers},
         operation::{operation_phases, phases_respected, tighten_phases},
-        pipelined::{Judged, Pipelined, pipelined_options},
+        pipelined::{Judged, Pipelined, described_network, pipelined_options},
         place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},

@@ -35,6 +35,21 @@ pub fn options_of<'a>(options: impl IntoIterator<Item = (&'a String, &'a String)
     Ok(all)
 }
 
+/// The two ends of every cable.
+type Cables = Vec<(u32, u32)>;
+
+/// By node its router, how many routers there are, and their cables, of the network of a file. Fails with the option and
+/// what is wrong with it.
+#[pyfunction]
+pub fn described_network(options: Vec<(String, String)>) -> PyResult<(Vec<u32>, usize, Cables)> {
+    let refused = |option: &str, text: String| PyValueError::new_err((option.to_owned(), text));
+    let rules = options_of(pairs(&options))?.rules().map_err(|error| refused(error.option, error.text))?;
+    let cables = rules.cables().ok_or_else(|| {
+        refused("topology", "has links that lead one way, which is no network of cables".to_owned())
+    })?;
+    Ok((rules.routers_of_nodes(), rules.routers(), cables))
+}
+
 #[pymethods]
 impl Pipelined {
     /// A run at its beginning, on so many threads at most, or on the processes that `ranks` are. Fails with the option and

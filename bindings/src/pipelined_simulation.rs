@@ -59,8 +59,6 @@ struct Ports {
     outputs: Vec<Option<(u32, usize)>>,
     /// Of a grid, router and input port where flits come in that moved in a direction, by node and direction.
     inputs: Vec<Option<(u32, usize)>>,
-    /// Directions of a grid.
-    directions: Option<usize>,
 }
 
 impl Ports {
@@ -68,11 +66,7 @@ impl Ports {
         let all = || (0..nodes as u32).flat_map(|node| (0..directions).map(move |way| (node, way)));
         // Flits come in through the port that faces where they came from.
         let facing = |(node, way)| Some((node, Direction::from_index(way).opposite().index()));
-        Self {
-            outputs: all().map(Some).collect(),
-            inputs: all().map(facing).collect(),
-            directions: Some(directions),
-        }
+        Self { outputs: all().map(Some).collect(), inputs: all().map(facing).collect() }
     }
 
     fn of_graph(graph: &Graph) -> Self {
@@ -81,12 +75,13 @@ impl Ports {
         Self { outputs: channels.map(output).collect(), ..Self::default() }
     }
 
+    fn of_described(graph: &Graph, rules: &Rules) -> Self {
+        Self { outputs: rules.outputs_of(graph), ..Self::default() }
+    }
+
     fn of_tables_of_grid(graph: &Graph, grid: &OfGrid, directions: usize) -> Self {
-        let mut ports = Self {
-            outputs: vec![None; grid.channels.len()],
-            inputs: vec![None; grid.channels.len()],
-            directions: Some(directions),
-        };
+        let mut ports =
+            Self { outputs: vec![None; grid.channels.len()], inputs: vec![None; grid.channels.len()] };
         for (link, &channel) in grid.channels.iter().enumerate() {
             if (channel as usize) < graph.channels() {
                 let (from, to) = graph.ends(channel);
@@ -254,6 +249,9 @@ pub fn begin(
     };
     let directions = || Ok::<_, PyErr>(network.grid(py)?.shape().directions());
     let ports = match (&ways, &of_grid) {
+        (Ways::AsDescribed(rules), _) if routers.is_none() => {
+            Ports::of_described(network.switches(py)?, rules)
+        }
         (Ways::InGrid(_) | Ways::AsDescribed(_), _) => Ports::of_grid(nodes, directions()?),
         (Ways::ByTables(graph, _), None) => Ports::of_graph(graph),
         (Ways::ByTables(graph, _), Some(grid)) => Ports::of_tables_of_grid(graph, grid, directions()?),
@@ -432,20 +430,15 @@ impl Terms {
     ) -> PyResult<PyErr> {
         let mut names = Vec::new();
         for &queue in queues {
-            let (kind, place, port, channel) = match queue {
+            let (kind, place, channel) = match queue {
                 BlockedQueue::Link(router, port, channel) => {
-                    let link = self.link(router, port.into()).unwrap_or_default();
-                    let (node, way) = match self.ports.directions {
-                        Some(directions) => ((link / directions) as u32, (link % directions) as u16),
-                        None => (router, port),
-                    };
-                    ("link", node, way, channel)
+                    ("link", self.link(router, port.into()).unwrap_or_default() as u32, channel)
                 }
-                BlockedQueue::Entry(node, channel) => ("entry", node, 0, channel),
-                BlockedQueue::Exit(node, channel) => ("exit", node, 0, channel),
-                BlockedQueue::Replies(node) => ("replies", node, 0, 0),
+                BlockedQueue::Entry(node, channel) => ("entry", node, channel),
+                BlockedQueue::Exit(node, channel) => ("exit", node, channel),
+                BlockedQueue::Replies(node) => ("replies", node, 0),
             };
-            names.push(self.names.call1(py, (kind, place, port, channel))?.extract::<String>(py)?);
+            names.push(self.names.call1(py, (kind, place, channel))?.extract::<String>(py)?);
         }
         let text = format!("deadlock in cycle {cycle}: {} -> {}", names.join(" -> "), names[0]);
         let channels: PyResult<Vec<_>> = names

@@ -1,6 +1,7 @@
 """Files of BookSim2 as experiments: the packets of their runs, pages, saved states, other packets."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -43,6 +44,37 @@ FILES = {
     },
 }
 
+#: Node 3 enters at router 0.
+ANY = """router 0 node 0 node 3 router 1 4
+router 1 node 1 router 2
+router 2 node 2 node 4 router 0 2
+"""
+OF_SWITCHES = {
+    "cmesh": {
+        "topology": "cmesh",
+        "k": "4",
+        "c": "4",
+        "x": "4",
+        "y": "4",
+        "xr": "2",
+        "yr": "2",
+        "routing_function": "dor",
+    },
+    "flatfly": {
+        "topology": "flatfly",
+        "k": "4",
+        "c": "4",
+        "x": "4",
+        "y": "4",
+        "xr": "2",
+        "yr": "2",
+        "routing_function": "ran_min",
+    },
+    "dragonfly": {"topology": "dragonflynew", "k": "2", "n": "1", "routing_function": "min"},
+    "any": {"topology": "anynet", "routing_function": "min"},
+    "tree": {"topology": "fattree", "k": "2", "n": "3", "routing_function": "nca"},
+}
+
 
 @pytest.mark.parametrize("options", FILES.values(), ids=FILES)
 def test_the_packets_of_a_run_arrive_in_the_same_cycles(options):
@@ -57,6 +89,62 @@ def test_the_packets_of_a_run_arrive_in_the_same_cycles(options):
     # What a link carries, packets pass.
     flits = sum(size * (hops - 1) for size, hops in zip(log["size"], log["hops"], strict=True))
     assert result.flit_hops == flits
+
+
+def read_of(options, folder):
+    """The options of a network of switches, with its file if it has one."""
+    if options["topology"] == "anynet":
+        (folder / "any.txt").write_text(ANY)
+        options = {**options, "network_file": str(folder / "any.txt")}
+    return Options.of({"injection_rate": "0.2", "packet_size": "3", **options, **SHORT})
+
+
+@pytest.mark.parametrize("name", ["cmesh", "flatfly", "any"])
+def test_packets_arrive_in_the_same_cycles_between_hosts_of_switches(name, tmp_path):
+    read = read_of(OF_SWITCHES[name], tmp_path)
+    log = run(read, packets=True).packets
+    found = experiment(read)
+    result = fl.run_experiment(found, links=True)
+    assert result.packets_delivered == len(log["packet"]) > 30
+    # Of the routers that a packet passes the last one sends it to its node.
+    flits = sum(size * (hops - 1) for size, hops in zip(log["size"], log["hops"], strict=True))
+    assert result.flit_hops == flits == int(result.links["flits"].sum())
+    again = fl.Experiment.model_validate_json(found.model_dump_json())
+    assert again == found
+
+
+def test_packets_of_ones_own_go_over_the_cables_of_any_network(tmp_path):
+    network, router = fl.booksim.network(read_of(OF_SWITCHES["any"], tmp_path))
+    assert [host.switch for host in network.subnet.hosts] == [0, 1, 2, 0, 2]
+    made = fl.Network(network, router)
+    assert (made.name_of_node(3), made.nodes) == ("n3", 5)
+    crossed = {}
+    for pair in [(3, 1), (0, 2), (4, 0), (1, 4)]:
+        flits = fl.simulate(made, fl.Packets([(*pair, 5, 0)])).links["flits"].to_numpy().tolist()
+        assert set(flits) <= {0, 5}
+        crossed[pair] = {made.name_of_link(link) for link, count in enumerate(flits) if count}
+    ends = {pair: sorted(re.sub("/[0-9]+", "", name) for name in names) for pair, names in crossed.items()}
+    # The link from router 0 to router 1 has latency 4: over router 2 it is less.
+    assert ends == {
+        (3, 1): ["r0 -> r2", "r2 -> r1"],
+        (0, 2): ["r0 -> r2"],
+        (4, 0): ["r2 -> r0"],
+        (1, 4): ["r1 -> r2"],
+    }
+
+
+@pytest.mark.parametrize(("name", "nodes"), [("tree", 8), ("dragonfly", 72)])
+def test_where_headers_draw_packets_are_ones_own(name, nodes, tmp_path):
+    """A header draws which way is up, or the channel that it begins with."""
+    read = read_of(OF_SWITCHES[name], tmp_path)
+    with pytest.raises(fl.SpecError, match="the packets of the run arrive in other cycles"):
+        experiment(read)
+    result = fl.run_experiment(experiment(read, fl.Collective("rand")))
+    assert result.packets_delivered == nodes
+    with pytest.raises(
+        fl.SpecError, match=rf"router\.options: are missing for .* of BookSim2 with {nodes} nodes"
+    ):
+        fl.Network(fl.booksim.network(read)[0], fl.Router(model="pipelined"))
 
 
 def test_bounds_of_other_routing_functions_hold_for_any_routes():
@@ -86,6 +174,12 @@ def test_other_cycles_than_those_of_the_file_are_refused():
         experiment(Options.of({**drawn, **SHORT}))
 
 
+def test_an_unstable_run_does_not_have_all_of_its_packets():
+    full = {**FILES["mesh"], "injection_rate": "0.5", "sample_period": "100", "latency_thres": "50.0"}
+    with pytest.raises(fl.SpecError, match="injection_rate: the run is unstable: it ends with"):
+        experiment(Options.of(full))
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -94,8 +188,12 @@ def test_other_cycles_than_those_of_the_file_are_refused():
         ({"subnets": "2"}, "options.subnets: packets that do not come of the file have one network"),
         ({"num_vcs": "many"}, "num_vcs: 'many' is not a whole number"),
         (
+            {"topology": "fly", "n": "2", "routing_function": "dest_tag"},
+            "topology: has links that lead one way, which is no network of cables",
+        ),
+        (
             {"topology": "flatfly"},
-            "topology: is flatfly; records, pages and other packets are of mesh",
+            "routing_function: .* is not known on flatfly here; there are ran_min, xyyx",
         ),
     ],
 )
@@ -168,8 +266,9 @@ def test_a_file_is_drawn_shown_and_saved(file, capsys):
         assert (file.parent / name).stat().st_size > 10_000
 
 
-def test_a_saved_run_of_a_file_goes_on(tmp_path):
-    found = experiment(Options.of({**FILES["torus"], **SHORT}))
+@pytest.mark.parametrize("options", [FILES["torus"], OF_SWITCHES["cmesh"]], ids=["torus", "cmesh"])
+def test_a_saved_run_of_a_file_goes_on(options, tmp_path):
+    found = experiment(Options.of({**options, **SHORT}))
     whole = fl.run_experiment(found)
     part = fl.Simulation(fl.Network(found.topology, found.router), found.traffic)
     part.step(70)
@@ -178,3 +277,6 @@ def test_a_saved_run_of_a_file_goes_on(tmp_path):
     rest.run()
     assert rest.result().to_dict()["duration"] == whole.duration
     assert whole.duration > 70
+    if options["topology"] == "cmesh":
+        with pytest.raises(fl.SpecError, match=r"half\.flit' is of a network as a file of BookSim2 has it"):
+            fl.Network(str(tmp_path / "half.flit"))

@@ -152,13 +152,18 @@ def check(options: Options) -> None:
     begun(options, _pipelined)
 
 
+def network_text(file: str) -> str:
+    """What a file that lists routers, nodes and links says."""
+    return read_text(file, limits.SPEC_BYTES)
+
+
 def begun(options: Options, begin: Callable[[Values], Begun], network: str | None = None) -> Begun:
     """A run at its beginning, given what begins it with the values of all options."""
     values = dict(options.values)
     if network is not None:
         values[NETWORK_FILE] = network
     elif NETWORK_FILE in values:
-        values[NETWORK_FILE] = read_text(values[NETWORK_FILE], limits.SPEC_BYTES)
+        values[NETWORK_FILE] = network_text(values[NETWORK_FILE])
     try:
         return begin(list(values.items()))
     except ValueError as error:

@@ -11,6 +11,7 @@ from pydantic import GetJsonSchemaHandler, SerializeAsAny, ValidationInfo, Valid
 from pydantic_core import CoreSchema
 
 from flitloom.errors import SpecError, require_kind
+from flitloom.networks.described import Described
 from flitloom.networks.fabric import Fabric
 from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Problems, problem, problems_of
@@ -21,7 +22,7 @@ from flitloom.spec.topology import Topology
 from flitloom.spec.what import fields_of, with_network
 
 #: Fields of which one names a network that may have switches.
-OF_SWITCHES = {"network", "graph", "direct"}
+OF_SWITCHES = {"network", "graph", "direct", "options"}
 
 
 def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
@@ -33,6 +34,8 @@ def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
     given = {name: value for name, value in fields.items() if value is not None and name != "content"}
     if "cables" in given:
         return Graph(**given)
+    if "options" in given:
+        return Described(**given)
     return grid_of_fields(given) or Fabric(**given)
 
 
@@ -99,7 +102,7 @@ class OrName:
 class AnyOrName(OrName):
     """The same where a table of fields may describe any network."""
 
-    others = (Product, Fabric, Graph)
+    others = (Product, Fabric, Graph, Described)
 
 
 def choose_model(data: Any, info: ValidationInfo) -> Any:
@@ -120,7 +123,8 @@ def choose_model(data: Any, info: ValidationInfo) -> Any:
     if model != "pipelined" or not isinstance(topology, Mapping) or not OF_SWITCHES & set(topology):
         return data
     _refuse_two(topology, "topology: ")
-    return {**data, "topology": _chosen(Fabric, topology, info, "topology")}
+    kind = Described if "options" in topology else Fabric
+    return {**data, "topology": _chosen(kind, topology, info, "topology")}
 
 
 def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> AnyNetwork:
@@ -133,7 +137,8 @@ def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: Vali
         made: Topology = handler(data)
         return made
     _refuse_two(data)
-    chosen = _chosen(Product if is_product(data) else Fabric, data, info)
+    kind = Described if "options" in data else Product if is_product(data) else Fabric
+    chosen = _chosen(kind, data, info)
     try:
         return chosen if chosen.subnet else run_by(chosen, None)
     except SpecError as error:

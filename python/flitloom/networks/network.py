@@ -9,11 +9,11 @@ from flitloom.errors import SpecError, require_kind
 from flitloom.ground.fixed import Fixed
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
+from flitloom.networks.described import require_described
 from flitloom.networks.followed import Followed, followed
 from flitloom.networks.kinds import described, run_by
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.described import require_described
 
 #: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
 Bound = tuple[int, str, list[int], int | None]
@@ -87,8 +87,7 @@ class Network(Fixed):
             router = Router(**{**router.model_dump(), "routing": routing})
         self.topology = topology = run_by(topology, router.model)
         self.router = router
-        if router.options is not None:
-            require_described(topology, router.options)
+        require_described(topology, router.options)
         if self.follows_tables and router.routing != "do":
             raise SpecError.at(
                 "router.routing",

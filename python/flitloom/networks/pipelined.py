@@ -136,7 +136,7 @@ def begun(
     network: Network,
     workload: _core.Workload,
     tables: dict[str, Any] | None,
-    names: Callable[[str, int, int, int], str],
+    names: Callable[[str, int, int], str],
     settings: Mapping[str, Any],
 ) -> _core.Simulation:
     """The core's run of a workload, over tables if there are any."""
@@ -156,7 +156,7 @@ def begun_on(
     router: Router,
     workload: _core.Workload,
     tables: dict[str, Any] | None,
-    names: Callable[[str, int, int, int], str],
+    names: Callable[[str, int, int], str],
     settings: Mapping[str, Any],
 ) -> _core.Simulation:
     """The same on a network of the core, with the routers of its grid where packets follow no tables."""
@@ -229,18 +229,14 @@ def far_ends(tables: ForwardingTables) -> NDArray[np.int64]:
     return np.stack([ends[:, 1], ends[:, 0]], axis=1).reshape(-1)
 
 
-def namer(network: Network) -> Callable[[str, int, int, int], str]:
-    """What tells the name of a queue from its kind, place, port and channel."""
-    subnet, node = network.topology.subnet, network.name_of_node
-    channels = None if subnet is None else subnet.outgoing()
+def namer(network: Network) -> Callable[[str, int, int], str]:
+    """What tells the name of a queue from its kind, its link or node, and its channel."""
+    node = network.name_of_node
 
-    def name(kind: str, place: int, port: int, channel: int) -> str:
+    def name(kind: str, place: int, channel: int) -> str:
         match kind:
             case "link":
-                link = (
-                    len(network.directions) * place + port if channels is None else channels[place][port][0]
-                )
-                return f"{network.name_of_link(link)} vc{channel}"
+                return f"{network.name_of_link(place)} vc{channel}"
             case "entry":
                 return f"from node {node(place)} vc{channel}"
             case "exit":

@@ -7,16 +7,17 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.booksim.options import Options
-from flitloom.booksim.running import run
+from flitloom.booksim.options import NETWORK_FILE, Options
+from flitloom.booksim.running import UNSTABLE, network_text, run
 from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
 from flitloom.ground.limits import LISTED_PACKETS
+from flitloom.networks.described import network_of_options
 from flitloom.networks.experiment import Experiment
 from flitloom.run.simulation import begin_experiment
-from flitloom.spec import Packets, Router, Topology
+from flitloom.spec import Packets, Router
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
-from flitloom.spec.described import grid_of_options
 
 Column: TypeAlias = NDArray[np.int64]
 #: Cycles from the last router to the node.
@@ -31,7 +32,7 @@ def experiment(options: Options, traffic: AnyTraffic | None = None) -> Experimen
     Parameters
     ----------
     options : Options
-        What the file says, of a mesh or torus.
+        What the file says, of a network whose links are cables.
     traffic : AnyTraffic, optional
         Who sends what over its network; by default the packets of the file's own run, which are listed and
         arrive in the same cycles.
@@ -39,8 +40,8 @@ def experiment(options: Options, traffic: AnyTraffic | None = None) -> Experimen
     Raises
     ------
     SpecError
-        The network is another one, an option has a value that is not known, or packets would arrive in other
-        cycles than in the run of the file, since its routers draw.
+        Links lead one way, the run is unstable, an option has a value that is not known, or packets would
+        arrive in other cycles than in the run of the file, since its routers draw.
 
     Examples
     --------
@@ -59,7 +60,14 @@ def experiment(options: Options, traffic: AnyTraffic | None = None) -> Experimen
         return Experiment(topology=topology, router=router, traffic=traffic)
     if options["sim_count"] != "1":
         raise SpecError.at("sim_count", f"is {options['sim_count']}: records are of one run", "give 1")
-    log = {name: np.asarray(column) for name, column in run(options, packets=True).packets.items()}
+    outcome = run(options, packets=True)
+    if outcome.outcome == UNSTABLE:
+        raise SpecError.at(
+            "injection_rate",
+            f"the run is {UNSTABLE}: it ends with packets under way, which are not among its packets",
+            "give a lower rate, or sim_type = throughput",
+        )
+    log = {name: np.asarray(column) for name, column in outcome.packets.items()}
     count = len(log["packet"])
     if not 0 < count <= LISTED_PACKETS:
         raise SpecError.at(
@@ -72,8 +80,13 @@ def experiment(options: Options, traffic: AnyTraffic | None = None) -> Experimen
     return found
 
 
-def network(options: Options) -> tuple[Topology, Router]:
-    """The mesh or torus of a file, and its routers.
+def network(options: Options) -> tuple[AnyNetwork, Router]:
+    """The network of a file, and its routers.
+
+    Raises
+    ------
+    SpecError
+        Links lead one way, or an option has a value that is not known.
 
     Examples
     --------
@@ -81,9 +94,11 @@ def network(options: Options) -> tuple[Topology, Router]:
     >>> print(torus, router.latency, router.channels)
     4x4 torus 2 16
     """
-    grid = grid_of_options(options.values)
-    said = {name: value for name, value in options.values.items() if name not in _OF_PACKETS}
-    return grid, Router(model="pipelined", options={"topology": options["topology"], **said})
+    values = {**options.values, "topology": options["topology"]}
+    if values.get(NETWORK_FILE):
+        values[NETWORK_FILE] = network_text(values[NETWORK_FILE])
+    said = {name: value for name, value in values.items() if name not in _OF_PACKETS}
+    return network_of_options(values), Router(model="pipelined", options=said)
 
 
 def _require_the_same(options: Options, found: Experiment, sources: Column, tails: Column) -> None:

@@ -176,14 +176,14 @@ def tables_run(tables: ForwardingTables, packets: NDArray[np.int64], router: Rou
     fields = table_fields(tables)
     slices = np.zeros((len(packets), 1), dtype=np.int64)
     workload = _core.Workload.packets(fields["network"], np.hstack([packets, slices]))
-    hosts, outgoing = tables.subnet.hosts, tables.subnet.outgoing()
+    hosts = tables.subnet.hosts
     lanes = tables.used_lanes
     per_lane = max(1, router.channels // lanes) if router.channels else 2
 
-    def name(kind: str, place: int, port: int, channel: int) -> str:
+    def name(kind: str, place: int, channel: int) -> str:
         channel = min(channel // per_lane, lanes - 1)
         if kind == "link":
-            return f"{tables.subnet.channel_name(outgoing[place][port][0])}, lane {channel}"
+            return f"{tables.subnet.channel_name(place)}, lane {channel}"
         return f"{'from' if kind == 'entry' else 'to'} {hosts[place].name}, lane {channel}"
 
     settings = {

@@ -1,4 +1,4 @@
-"""What options of BookSim2 say of a mesh or torus and of its routers."""
+"""Options of BookSim2 in specs, and what they say of meshes, tori and routers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,40 @@ from collections.abc import Mapping
 from typing import Any
 
 from flitloom._core import pipelined_options
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show, unknown_parts
+from flitloom.spec.base import Problems, problem
 from flitloom.spec.topology import Mesh, Topology, Torus
 
 _DEFAULTS = dict(pipelined_options())
+#: JSON schema of options.
+OPTIONS = {
+    "type": "object",
+    "propertyNames": {"enum": [*_DEFAULTS]},
+    "additionalProperties": {"type": "string"},
+}
 
 
-def grid_of_options(options: Mapping[str, str]) -> Topology:
-    """The mesh or torus that they describe.
+def options_of(value: Any, _: Any = None) -> dict[str, str]:
+    """Options of BookSim2 by their names, as its files have them."""
+    if not isinstance(value, Mapping):
+        raise problem(f"{show(value)} is not a table", 'write options = { num_vcs = "4" }')
+    problems = Problems()
+    for name, given in value.items():
+        if name not in _DEFAULTS:
+            problems.add(str(name), problem(*unknown_parts(name, _DEFAULTS)))
+        elif not isinstance(given, str):
+            problems.add(name, problem(f"{show(given)} is not a text", f'write {name} = "{given}"'))
+    problems.end()
+    return dict(value)
+
+
+def grid_of_options(options: Mapping[str, str]) -> Topology | None:
+    """The mesh or torus that they describe; none for other networks.
 
     Raises
     ------
     SpecError
-        They describe another network, or a size is not a whole number.
+        A size is not a whole number.
 
     Examples
     --------
@@ -27,13 +48,15 @@ def grid_of_options(options: Mapping[str, str]) -> Topology:
     """
     kind = options.get("topology", _DEFAULTS["topology"])
     if kind not in ("mesh", "torus"):
-        raise SpecError.at("topology", f"is {kind}; records, pages and other packets are of mesh and torus")
+        return None
     sizes = (_whole(options, "k"),) * _whole(options, "n")
     return (Torus if kind == "torus" else Mesh)(*sizes)
 
 
 def fields_of_options(options: Mapping[str, str]) -> dict[str, int]:
-    """Channels of a link, places of a queue and cycles of a link that they give routers of a mesh or torus.
+    """Channels of a link, places of a queue and cycles of a link that they give routers.
+
+    Links of other networks than meshes and tori have latencies of their own.
 
     Examples
     --------
@@ -46,29 +69,6 @@ def fields_of_options(options: Mapping[str, str]) -> dict[str, int]:
     # Links of a torus are folded, so that all have one length.
     latency = 2 if said["topology"] == "torus" and said["use_noc_latency"] == "1" else 1
     return {"channels": channels, "buffer": max(1, buffer), "latency": latency}
-
-
-def require_described(topology: Any, options: Mapping[str, str]) -> None:
-    """Refuse routers that options describe on another network than these describe.
-
-    Examples
-    --------
-    >>> require_described(Mesh(4, 4), {"topology": "mesh", "k": "4"})
-    >>> require_described(Torus(4, 4), {"topology": "mesh", "k": "4"})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    flitloom.errors.SpecError: router.options: describe 4x4 mesh, and the network is 4x4 torus; give ...
-    """
-    try:
-        grid = grid_of_options(options)
-    except SpecError as error:
-        raise SpecError.at(f"router.options.{error.field}", error.problem, error.advice) from None
-    if topology != grid:
-        raise SpecError.at(
-            "router.options",
-            f"describe {grid}, and the network is {topology}",
-            "give the network of the options",
-        )
 
 
 def _whole(options: Mapping[str, str], name: str) -> int:

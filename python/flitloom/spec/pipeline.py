@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from flitloom._core import LIMITS, LISTS, pipelined_options
-from flitloom.errors import SpecError, show, unknown_parts
+from flitloom._core import LIMITS, LISTS
+from flitloom.errors import SpecError, show
 from flitloom.spec.base import Problems, problem, whole_number
-from flitloom.spec.described import fields_of_options
+from flitloom.spec.described import fields_of_options, options_of
 
 #: Models of a router.
 MODELS = ("one-cycle", "pipelined")
@@ -83,7 +83,7 @@ def checked(data: Mapping[str, Any]) -> dict[str, Any]:
 def _with_options(data: Mapping[str, Any], problems: Problems) -> dict[str, Any]:
     """The fields with those that options of BookSim2 give; notes fields that say something else."""
     try:
-        told = fields_of_options(described(data["options"]))
+        told = fields_of_options(options_of(data["options"]))
     except SpecError as error:
         within = Problems()
         within.add(error.field, problem(error.problem, error.advice))
@@ -97,21 +97,6 @@ def _with_options(data: Mapping[str, Any], problems: Problems) -> dict[str, Any]
             text = f"is {show(data[name])}, and {number} by the options of BookSim2"
             problems.add(name, problem(text, "leave it out"))
     return {**data, **told}
-
-
-def described(value: Any, _: Any = None) -> dict[str, str]:
-    """Options of BookSim2 by their names, as its files have them."""
-    if not isinstance(value, Mapping):
-        raise problem(f"{show(value)} is not a table", 'write options = { num_vcs = "4" }')
-    problems = Problems()
-    known = [name for name, _ in pipelined_options()]
-    for name, given in value.items():
-        if name not in known:
-            problems.add(str(name), problem(*unknown_parts(name, known)))
-        elif not isinstance(given, str):
-            problems.add(name, problem(f"{show(given)} is not a text", f'write {name} = "{given}"'))
-    problems.end()
-    return dict(value)
 
 
 def _unset(name: str) -> tuple[Any, ...]:

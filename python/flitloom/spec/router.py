@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, core_schema
 
-from flitloom._core import LIMITS, LISTS, pipelined_options, routing_functions
+from flitloom._core import LIMITS, LISTS, routing_functions
 from flitloom.spec import pipeline
 from flitloom.spec.base import (
     Checked,
@@ -31,6 +31,7 @@ from flitloom.spec.base import (
     whole,
     whole_number,
 )
+from flitloom.spec.described import OPTIONS, options_of
 
 #: Names for editors to offer.
 SchemeName = Literal["C00", "C01", "C02", "C03", "C04", "C05", "C06", "C07", "C08", "C09", "packet"]
@@ -64,11 +65,6 @@ def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
     return _scheme(value, info)
 
 
-_OPTIONS = {
-    "type": "object",
-    "propertyNames": {"enum": [name for name, _ in pipelined_options()]},
-    "additionalProperties": {"type": "string"},
-}
 _LAST_PORT, _MOST_ORDERED = 2 * LIMITS["dimensions"], 1 << 24
 _PORT = {"type": "integer", "minimum": 0, "maximum": _LAST_PORT}
 
@@ -206,7 +202,7 @@ class Router(SpecModel):
     message_classes : {1, 2}
         Whether requests and replies share the channels of links, or have half of them each.
     options : dict of str to str, optional
-        What a file of BookSim2 says of a mesh or torus, its routing function and its routers, in place of all
+        What a file of BookSim2 says of its network, its routing function and its routers, in place of all
         fields of pipelined ones. The network must be the one that they describe.
         `flitloom.booksim.experiment` gives both.
     preset : {"machine", "t15", "s07", "cup-stacking"}, optional
@@ -269,7 +265,7 @@ class Router(SpecModel):
     reply_length: Annotated[int, whole(1, 1 << 16, "flits")] | None = None
     reply_places: Annotated[int, whole(1, 1 << 20, "requests")] | None = None
     message_classes: Annotated[int, whole(1, 2)] | None = None
-    options: Annotated[dict[str, str], Checked(pipeline.described, _OPTIONS)] | None = None
+    options: Annotated[dict[str, str], Checked(options_of, OPTIONS)] | None = None
 
     if TYPE_CHECKING:
 

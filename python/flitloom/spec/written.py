@@ -70,6 +70,9 @@ def _within(
         for name in path:
             found = found.get(name) if isinstance(found, Mapping) else None
         if isinstance(found, Mapping):
+            if "options" in found:
+                problem = f"{show(str(file))} is of a network as a file of BookSim2 has it"
+                raise SpecError.at(place, problem, "give that file to flitloom simulate, sweep or load")
             direct = found.get("direct")
             found = _unchanged(direct if isinstance(direct, Mapping) else found, file, place)
             fields = {name: value for name, value in found.items() if value is not None}

@@ -10,7 +10,7 @@ use super::{
     priority::Priority,
     wiring::Wiring,
 };
-use crate::fault::Fault;
+use crate::{fabric::Graph, fault::Fault};
 use std::{
     ops::{Deref, RangeInclusive},
     sync::Arc,
@@ -71,6 +71,41 @@ impl Rules {
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.wiring.nodes()
+    }
+
+    /// The two routers of every cable; `None` if some links lead one way.
+    ///
+    /// ```
+    /// use flitloom_core::booksim::Options;
+    /// let mut options = Options::default();
+    /// for (name, value) in [("topology", "fattree"), ("k", "2"), ("n", "2"), ("routing_function", "nca")] {
+    ///     assert!(options.set(name, value));
+    /// }
+    /// let rules = options.rules()?;
+    /// assert_eq!((rules.nodes(), rules.routers(), rules.cables().map_or(0, |cables| cables.len())), (4, 4, 4));
+    /// # Ok::<(), flitloom_core::booksim::OptionError>(())
+    /// ```
+    #[must_use]
+    pub fn cables(&self) -> Option<Vec<(u32, u32)>> {
+        self.wiring.cables()
+    }
+
+    /// By node the router that it enters at.
+    #[must_use]
+    pub fn routers_of_nodes(&self) -> Vec<u32> {
+        self.wiring.entries.iter().map(|&(router, _)| router).collect()
+    }
+
+    /// How many routers there are.
+    #[must_use]
+    pub fn routers(&self) -> usize {
+        self.wiring.routers()
+    }
+
+    /// Router and output port of every channel of a graph whose switches are the routers.
+    #[must_use]
+    pub fn outputs_of(&self, graph: &Graph) -> Vec<Option<(u32, usize)>> {
+        self.wiring.outputs_of(graph)
     }
 
     /// The channels of a kind of message.

@@ -1,5 +1,8 @@
 //! Routers, nodes and the links between them.
 
+use crate::fabric::Graph;
+use std::collections::BTreeMap;
+
 /// What a link leads to, or where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
@@ -123,5 +126,41 @@ impl Wiring {
         self.inputs[into] = Link { end: End::Node(node), latency };
         let out = self.output(exit.0, exit.1);
         self.outputs[out] = Link { end: End::Node(node), latency };
+    }
+
+    /// Links between routers by their two ends, in the order of output ports, with these ports.
+    fn links(&self) -> BTreeMap<(u32, u32), Vec<(u32, usize)>> {
+        let mut links: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for router in 0..self.routers() as u32 {
+            for (port, link) in self.outputs(router).iter().enumerate() {
+                if let End::Router(next, _) = link.end {
+                    links.entry((router, next)).or_default().push((router, port));
+                }
+            }
+        }
+        links
+    }
+
+    /// The two routers of every cable, if all links between routers are cables: as many lead back, and a node enters
+    /// and leaves at one router.
+    pub(crate) fn cables(&self) -> Option<Vec<(u32, u32)>> {
+        let links = self.links();
+        let count = |ends| links.get(&ends).map_or(0, Vec::len);
+        let leads_back = |(a, b)| a != b && count((a, b)) == count((b, a));
+        let is_host = |(entry, exit): (&(u32, u16), &(u32, u16))| entry.0 == exit.0;
+        if !links.keys().copied().all(leads_back) || !self.entries.iter().zip(&self.exits).all(is_host) {
+            return None;
+        }
+        let one_way = links.iter().filter(|((a, b), _)| a < b);
+        Some(one_way.flat_map(|(&ends, all)| std::iter::repeat_n(ends, all.len())).collect())
+    }
+
+    /// Router and output port of every channel of a graph whose switches are the routers: of parallel cables the first
+    /// is the first one.
+    pub(crate) fn outputs_of(&self, graph: &Graph) -> Vec<Option<(u32, usize)>> {
+        let mut links: BTreeMap<_, _> =
+            self.links().into_iter().map(|(ends, all)| (ends, all.into_iter())).collect();
+        let channels = 0..graph.channels() as u32;
+        channels.map(|channel| links.get_mut(&graph.ends(channel))?.next()).collect()
     }
 }

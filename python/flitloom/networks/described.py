@@ -1,0 +1,162 @@
+"""Networks that options of BookSim2 describe, with its numbers of routers and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from flitloom._core import described_network, pipelined_options
+from flitloom.errors import SpecError
+from flitloom.ground.numerals import counted
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.base import Checked, one_of
+from flitloom.spec.described import OPTIONS, grid_of_options, options_of
+
+if TYPE_CHECKING:
+    from flitloom.fabric.model import Subnet
+
+_DEFAULTS = dict(pipelined_options())
+#: Options that describe a network and its routing function.
+_OF_NETWORKS = "topology k n c x y xr yr network_file use_noc_latency routing_function".split()  # noqa: SIM905 - as it stands in files
+
+
+class Described(AnyNetwork):
+    """A network of switches as a file of BookSim2 has it: a fat tree, a flattened butterfly, a dragonfly, ...
+
+    Its nodes are those of the file, and its switches the routers.
+
+    Parameters
+    ----------
+    options : dict of str to str
+        The options of its network and routing function.
+
+    Examples
+    --------
+    >>> tree = Described(options={"topology": "fattree", "k": "2", "n": "3", "routing_function": "nca"})
+    >>> print(tree, "-", len(tree.subnet.switches), len(tree.subnet.cables))
+    fattree of BookSim2 with 8 nodes - 12 16
+    """
+
+    #: BookSim2 does not survive failed parts.
+    failed_nodes: ClassVar[tuple[int, ...]] = ()
+    failed_links: ClassVar[tuple[tuple[int, int], ...]] = ()
+    twist: ClassVar[bool] = False
+    place: ClassVar[str] = "topology"
+
+    kind: Annotated[str, one_of("booksim")] = "booksim"
+    options: Annotated[dict[str, str], Checked(options_of, OPTIONS)]
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, options: Mapping[str, str]) -> None: ...
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.subnet.hosts)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Refused: its nodes have no coordinates."""
+        return self.require_grid("coordinates are").sizes
+
+    @property
+    def subnet(self) -> Subnet:
+        """Its routers, cables and nodes."""
+        return _subnet(tuple(sorted(self.options.items())))
+
+    def run_as(self, model: str | None) -> dict[str, Any] | None:
+        """Itself, by pipelined routers only."""
+        if model != "pipelined":
+            raise SpecError.at("topology.options", "are of BookSim2", "give its router.options, too")
+        return None
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """What its nodes are called."""
+        return tuple(host.name for host in self.subnet.hosts)
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """The options."""
+        return (tuple(sorted(self.options.items())),)
+
+    def __str__(self) -> str:
+        return f"{self.options['topology']} of BookSim2 with {counted(self.nodes, 'node')}"
+
+
+@lru_cache(maxsize=16)
+def _subnet(options: tuple[tuple[str, str], ...]) -> Subnet:
+    """Routers, cables and nodes in the order of their numbers, each node at the next port of its router."""
+    from flitloom.fabric.model import Cable, Host, Subnet, Switch
+
+    try:
+        places, routers, ends = described_network(list(options))
+    except ValueError as error:
+        raise SpecError.at(f"options.{error.args[0]}", error.args[1]) from None
+    used = [0] * routers
+
+    def port(router: int) -> int:
+        used[router] += 1
+        return used[router]
+
+    hosts = [
+        Host(f"n{node}", None, None, None, 0, router, port(router)) for node, router in enumerate(places)
+    ]
+    cables = [Cable(a, port(a), b, port(b)) for a, b in ends]
+    return Subnet(tuple(Switch(f"r{router}") for router in range(routers)), tuple(hosts), tuple(cables))
+
+
+def network_of_options(options: Mapping[str, str]) -> AnyNetwork:
+    """The mesh, torus or other network that options describe.
+
+    Raises
+    ------
+    SpecError
+        A value is not known, or links lead one way.
+
+    Examples
+    --------
+    >>> print(network_of_options({"topology": "mesh", "k": "4", "n": "3"}))
+    4x4x4 mesh
+    >>> print(network_of_options({"topology": "dragonflynew", "k": "2", "n": "1", "routing_function": "min"}))
+    dragonflynew of BookSim2 with 72 nodes
+    """
+    grid = grid_of_options(options)
+    if grid is not None:
+        return grid
+    said = {name: value for name, value in options.items() if name in _OF_NETWORKS}
+    made = Described(options={"topology": _DEFAULTS["topology"], **said})
+    made.subnet  # noqa: B018 - refuses what is not known
+    return made
+
+
+def require_described(topology: AnyNetwork, options: Mapping[str, str] | None) -> None:
+    """Refuse routers that options describe on another network than these describe, or none on such a network.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> require_described(fl.Mesh(4, 4), {"topology": "mesh", "k": "4"})
+    >>> require_described(fl.Torus(4, 4), {"topology": "mesh", "k": "4"})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: router.options: describe 4x4 mesh, and the network is 4x4 torus; give ...
+    """
+    if options is None:
+        # Nothing else says which way packets go.
+        if topology.subnet is not None and not topology.has_tables:
+            raise SpecError.at("router.options", f"are missing for {topology}", "give them")
+        return
+    try:
+        described = network_of_options(options)
+    except SpecError as error:
+        name = error.field.removeprefix("options.")
+        raise SpecError.at(f"router.options.{name}", error.problem, error.advice) from None
+    if topology != described:
+        raise SpecError.at(
+            "router.options",
+            f"describe {described}, and the network is {topology}",
+            "give the network of the options",
+        )
