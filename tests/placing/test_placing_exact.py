@@ -7,6 +7,7 @@ import random
 from functools import reduce
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -16,6 +17,7 @@ from flitloom.commands import run
 from flitloom.placing import Fit, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing import check as check_placement
 from flitloom.placing.ground import grid_cables
+from flitloom.spec.ground import Ground as Wired
 
 
 def of_grid(shape: fl.Topology) -> nx.Graph:
@@ -356,3 +358,29 @@ def test_shapes_sit_on_a_graph_of_nodes() -> None:
     found = fit("9", ground_of(graph))
     holds(found)
     assert {frozenset(cable) for cable in found.ground.cables} == {frozenset(ends) for ends in graph.cables}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"failed_nodes": [5]}, {"failed_links": [(0, 1)]}, {"failed_nodes": [0, 7], "failed_links": [(1, 2)]}],
+)
+def test_a_damaged_torus_as_a_graph_is_the_same_ground(damage: dict[str, Any]) -> None:
+    torus = fl.Torus(4, 3, **damage)
+    cables = [ends for ends in sorted(Wired(fl.Torus(4, 3)).links) if ends[0] < ends[1]]
+    graph = ground_of(fl.Graph(cables, nodes=12, **damage))
+    whole = ground_of(torus)
+    assert (len(graph.nodes), len(graph.cables)) == (len(whole.nodes), len(whole.cables))
+    joined = {frozenset(graph.names[node] for node in ends) for ends in graph.cables}
+    assert joined == {frozenset(f"S{node}" for node in ends) for ends in whole.cables}
+
+
+def test_only_switches_with_hosts_are_placed_on() -> None:
+    # Five switches of a 3x3 torus, which stand in another order, have a host; nodes 0 to 4 are hosts.
+    torus, at, order = Wired(fl.Torus(3, 3)), (0, 1, 2, 4, 8), (5, 2, 7, 0, 8, 3, 1, 6, 4)
+    cables = [(order[a] + 5, order[b] + 5) for a, b in sorted(torus.links) if a < b]
+    hosts = [(host, order[switch] + 5) for host, switch in enumerate(at)]
+    ground = ground_of(fl.Graph([*hosts, *cables], nodes=14, hosts=[*range(5)]))
+    called = {switch: f"S{order[switch] + 5}" for switch in at}
+    assert {ground.names[node] for node in ground.nodes} == {*called.values()}
+    between = {frozenset(called[node] for node in ends) for ends in torus.links if {*ends} <= {*at}}
+    assert {frozenset(ground.names[node] for node in ends) for ends in ground.cables} == between

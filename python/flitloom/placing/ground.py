@@ -149,12 +149,8 @@ def ground_of(network: AnyNetwork | str | Path) -> Ground:
     found = described(network)
     subnet = None if found.grid else run_by(found, "pipelined").subnet
     if subnet is not None:
-        ground = ground_of_subnet(subnet)
-        held = {switch for switch, count in enumerate(subnet.hosts_per_switch()) if count}
-        if len(held) == len(ground.names):
-            return ground
-        cables = tuple(cable for cable in ground.cables if held.issuperset(cable))
-        return Ground(ground.names, tuple(sorted(held)), cables)
+        held = tuple(switch for switch, count in enumerate(subnet.hosts_per_switch()) if count)
+        return ground_of_subnet(subnet) if len(held) == len(subnet.switches) else _of_switches(subnet, held)
     wired = Wired(found)
     names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
     if wired.is_torus:
@@ -162,6 +158,14 @@ def ground_of(network: AnyNetwork | str | Path) -> Ground:
     cables = tuple(sorted({(min(ends), max(ends)) for ends in wired.links}))
     healthy = not (found.damaged or any(wired.steps)) and set(wired.width) == {1}
     return Ground(tuple(names), wired.working, cables, found if healthy else None)
+
+
+def _of_switches(subnet: Subnet, held: Iterable[int], names: Sequence[str] = ()) -> Ground:
+    """The ground that some switches of a fabric are with the cables between them, by their numbers there."""
+    nodes = set(held)
+    cables = {(min(cable.a, cable.b), max(cable.a, cable.b)) for cable in subnet.cables if cable.a != cable.b}
+    called = tuple(names) or tuple(switch.name for switch in subnet.switches)
+    return Ground(called, tuple(sorted(nodes)), tuple(sorted(one for one in cables if nodes.issuperset(one))))
 
 
 def _of_torus(topology: Topology, names: Sequence[str]) -> Ground:
@@ -198,11 +202,10 @@ def ground_of_subnet(subnet: Subnet, names: Sequence[str] | None = None) -> Grou
     >>> str(ground.topology), len(ground.missing)
     ('3x4 torus with 1 failed part', 1)
     """
-    cables = sorted({(min(cable.a, cable.b), max(cable.a, cable.b)) for cable in subnet.cables})
     names = tuple(switch.name for switch in subnet.switches) if names is None else tuple(names)
     seen = recognise(subnet)
     if seen.kind not in ("torus", "mesh") or seen.misfits or seen.service:
-        return Ground(names, tuple(range(len(names))), tuple((a, b) for a, b in cables if a != b))
+        return _of_switches(subnet, range(len(names)), names)
     topology = Topology(kind=seen.kind, sizes=seen.sizes, wrap=seen.wraps)
     wired = Wired(topology)
     here = [wired.number(place) for place in seen.coordinates]
