@@ -75,6 +75,19 @@ impl Ports {
         Self { outputs: channels.map(output).collect(), ..Self::default() }
     }
 
+    /// Of packets that find their way so, in the grid of tables if they lead through one.
+    fn of(py: Python<'_>, network: &Network, ways: &Ways<'_>, of_grid: Option<&OfGrid>) -> PyResult<Self> {
+        let directions = || Ok::<_, PyErr>(network.grid(py)?.shape().directions());
+        Ok(match (ways, of_grid, network.inner.switches()) {
+            (Ways::AsDescribed(rules), _, Some(graph)) => Self::of_described(graph, rules),
+            (Ways::InGrid(_) | Ways::AsDescribed(_), ..) => {
+                Self::of_grid(network.inner.hosts(), directions()?)
+            }
+            (Ways::ByTables(graph, _), None, _) => Self::of_graph(graph),
+            (Ways::ByTables(graph, _), Some(grid), _) => Self::of_tables_of_grid(graph, grid, directions()?),
+        })
+    }
+
     fn of_described(graph: &Graph, rules: &Rules) -> Self {
         Self { outputs: rules.outputs_of(graph), ..Self::default() }
     }
@@ -247,15 +260,7 @@ pub fn begin(
         (None, Some(routers), _) => Ways::InGrid(routers),
         (None, None, _) => return Err(spec_error(py, "tables", "none are given, and hosts are at switches")),
     };
-    let directions = || Ok::<_, PyErr>(network.grid(py)?.shape().directions());
-    let ports = match (&ways, &of_grid) {
-        (Ways::AsDescribed(rules), _) if routers.is_none() => {
-            Ports::of_described(network.switches(py)?, rules)
-        }
-        (Ways::InGrid(_) | Ways::AsDescribed(_), _) => Ports::of_grid(nodes, directions()?),
-        (Ways::ByTables(graph, _), None) => Ports::of_graph(graph),
-        (Ways::ByTables(graph, _), Some(grid)) => Ports::of_tables_of_grid(graph, grid, directions()?),
-    };
+    let ports = Ports::of(py, network, &ways, of_grid.as_ref())?;
     let classes = match &ways {
         Ways::InGrid(routers) => routers.classes().into(),
         Ways::ByTables(_, switched) => switched.lanes(),

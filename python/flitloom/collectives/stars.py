@@ -87,7 +87,7 @@ class _Growing:
         return node
 
     def star(self, node: int) -> tuple[float, list[int]]:
-        """The cheapest star around a node, by what it costs per part that it saves, and where it leads."""
+        """The cheapest star around a node, by its cost for each part less, and where it leads."""
         cheapest: dict[int, tuple[float, int]] = {}
         for end in self.beside[node]:
             if end in self.tree:
