@@ -11,10 +11,10 @@ use flitloom_core::{
     routes::{
         by_destination::{
             self, Before, Beside, BesideVerdict, DimensionOrder, DumpError, DumpReader, Forwarding,
-            ForwardingRequest, LaneRule, LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads,
+            ForwardingRequest, LaneRule, LevelReader, MAX_LANES, Mode, Rising, SERVICE_LEVELS, ShiftLoads,
             SurviveRequest,
         },
-        methods::Method,
+        methods::{self, Method},
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -225,8 +225,14 @@ pub fn forward<'py>(
         "entries",
         PyArray2::from_vec2(py, &entries.iter().map(|entry| entry.to_vec()).collect::<Vec<_>>())?,
     )?;
-    let name = |mode| if mode == Mode::Portable { "portable" } else { "sl2vl" };
+    let name = |mode| match mode {
+        Mode::Portable => "portable",
+        Mode::Tables => "sl2vl",
+        Mode::Rising => "rising",
+    };
     facts.set_item("mode", name(made.lanes.mode))?;
+    let rising = (made.lanes.mode == Mode::Rising).then_some(made.lanes.rising);
+    facts.set_item("rising", rising.map(|switches| PyArray1::from_vec(py, switches)))?;
     let other = made.other.map(|(mode, load)| (name(mode), load));
     facts.set_item("other", other.into_iter().collect::<HashMap<_, _>>())?;
     facts.set_item("lanes", made.lanes.lanes)?;
@@ -338,7 +344,8 @@ fn bound_facts<'py>(py: Python<'py>, bound: &CutBound) -> PyResult<Bound<'py, Py
 /// Checks tables by destination: deadlock, reach and loads.
 ///
 /// `owners` has the host of every destination, `levels` a row per destination and a column per host; `tables` is the start of every switch's table
-/// and its entries (a row per port in and out, 16 levels). Without tables the lane is `level mod lanes`. Whoever has the
+/// and its entries (a row per port in and out, 16 levels); `rising` says by switch whether the lane rises there.
+/// Without both the lane is `level mod lanes`. Whoever has the
 /// bound for these loads leaves it out (`bounded`); `others` are what else is judged.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
@@ -351,6 +358,7 @@ pub fn check_forwarding<'py>(
     following: PyReadonlyArray2<'py, u32>,
     levels: Option<PyReadonlyArray2<'py, u8>>,
     tables: Option<LaneTables<'py>>,
+    rising: Option<Vec<bool>>,
     lanes: u8,
     demand: Option<Counted<'py>>,
     bounded: bool,
@@ -358,7 +366,7 @@ pub fn check_forwarding<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = network.switches(py)?;
     let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
-    let rule = lane_rule(tables, lanes);
+    let rule = lane_rule(tables, rising, lanes);
     let next: Vec<u32> = entries(&following);
     let demand = demand.map(counted);
     let (verdict, bound, shortest, beside) = py.detach(|| {
@@ -427,10 +435,31 @@ pub fn multicast_tree(py: Python<'_>, network: &Network, ports: Vec<u8>) -> PyRe
     Ok(py.detach(|| by_destination::multicast_tree(graph, &ports)))
 }
 
+/// Where lanes rise with the lanes there are, or an odd cycle.
+type Colours = (Option<(Vec<bool>, usize)>, Vec<u32>);
+
+/// By switch whether the lane rises there and the lanes that shortest ways between hosts take, or the switches of an odd
+/// cycle, where the network is not two-coloured.
+#[pyfunction]
+pub fn rising_lanes(py: Python<'_>, network: &Network) -> PyResult<Colours> {
+    let graph = network.switches(py)?;
+    Ok(py.detach(|| {
+        let roots: Vec<u32> =
+            (0..graph.switches() as u32).filter(|&switch| graph.hosts(switch) > 0).collect();
+        match methods::rising(graph, &roots) {
+            Ok(Rising { switches, lanes }) => (Some((switches, lanes)), Vec::new()),
+            Err(cycle) => (None, cycle),
+        }
+    }))
+}
+
 /// Start of every switch's table, and entries with a lane per service level.
 pub type LaneTables<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray2<'py, u8>);
 
-fn lane_rule(tables: Option<LaneTables<'_>>, lanes: u8) -> LaneRule {
+fn lane_rule(tables: Option<LaneTables<'_>>, rising: Option<Vec<bool>>, lanes: u8) -> LaneRule {
+    if let Some(switches) = rising {
+        return LaneRule::Rising { switches, lanes: lanes.clamp(1, MAX_LANES as u8) };
+    }
     match tables {
         None => LaneRule::Identity(lanes.clamp(1, MAX_LANES as u8)),
         Some(tables) => {

@@ -37,7 +37,7 @@ mod _core {
         fabric::{
             check_forwarding, fabric_bound, fabric_distances, forward, multicast_tree, read_lfts,
             read_path_levels, recognise, recognise_fat_tree, recognise_groups, recognise_product,
-            repair_forwarding, survive_forwarding,
+            repair_forwarding, rising_lanes, survive_forwarding,
         },
         film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},

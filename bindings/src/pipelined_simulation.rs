@@ -38,6 +38,8 @@ pub struct Tables<'py> {
     rows: Vec<u32>,
     levels: Option<PyReadonlyArray2<'py, u8>>,
     tables: Option<LaneTables<'py>>,
+    /// By switch whether the lane rises there.
+    rising: Option<Vec<bool>>,
     lanes: u8,
     grid: Option<OfGrid>,
 }
@@ -119,11 +121,12 @@ enum Ways<'a> {
 
 impl Ways<'_> {
     fn of_tables(py: Python<'_>, tables: Tables<'_>) -> PyResult<Self> {
-        let Tables { network, following, rows, levels, tables, lanes, grid } = tables;
+        let Tables { network, following, rows, levels, tables, rising, lanes, grid } = tables;
         let graph = network.switches(py)?.clone();
-        let lanes = match tables {
-            None => Lanes::Levels(lanes),
-            Some(tables) => {
+        let lanes = match (tables, rising) {
+            (_, Some(rising)) => Lanes::Rising(rising, lanes),
+            (None, None) => Lanes::Levels(lanes),
+            (Some(tables), None) => {
                 let (start, entries) = lane_entries(&tables);
                 Lanes::Tables(start, entries)
             }

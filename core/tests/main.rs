@@ -36,6 +36,7 @@ mod simulations;
 mod slots;
 mod tables_by_destination;
 mod tables_by_source;
+mod tables_of_colours;
 mod throttles;
 mod twisted;
 mod windows;

@@ -776,7 +776,7 @@ proptest! {
 
 /// Sends packets (source, destination, flits) over tables until all have arrived, through pipelined routers with a
 /// channel per lane.
-fn sent(
+pub fn sent(
     graph: &Graph,
     table: &Forwarding,
     levels: Option<&[u8]>,
@@ -794,6 +794,7 @@ fn sent(
     let lanes = match rule {
         LaneRule::Identity(lanes) => Lanes::Levels(*lanes),
         LaneRule::Tables { start, entries } => Lanes::Tables(start.clone(), entries.clone()),
+        LaneRule::Rising { switches, lanes } => Lanes::Rising(switches.clone(), *lanes),
     };
     let switched =
         Switched::new(graph, &following, (0..hosts as u32).collect(), levels.map(<[u8]>::to_vec), lanes);

@@ -433,12 +433,14 @@ def check_forwarding(
     following: NDArray[np.uint32],
     levels: NDArray[np.uint8] | None,
     tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+    rising: Sequence[bool] | None,
     lanes: int,
     demand: tuple[NDArray[np.uint32], list[int] | None] | None,
     bounded: bool,
     others: tuple[list[int], int, list[list[int]], int] | None,
 ) -> dict[str, Any]: ...
 def multicast_tree(network: Network, ports: Sequence[int]) -> list[int]: ...
+def rising_lanes(network: Network) -> tuple[tuple[list[bool], int] | None, list[int]]: ...
 def read_lfts(
     pieces: Iterable[bytes], guids: Sequence[int], strict: bool
 ) -> tuple[NDArray[np.uint8], list[int]]: ...

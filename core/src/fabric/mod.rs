@@ -1,6 +1,7 @@
 //! What exists: shape, nodes, coordinates, directions, links and failed parts.
 
 mod circulant;
+mod colours;
 mod direction;
 mod factor;
 mod failures;
@@ -17,6 +18,7 @@ mod sets;
 mod shape;
 mod shifts;
 mod symmetry;
+mod translations;
 mod twist;
 pub mod walk;
 

@@ -13,7 +13,7 @@ from flitloom.ground import limits
 from flitloom.ground.reading import opened
 
 #: The files that are read of a folder of tables by destination.
-OF_TABLES = ("opensm-lfts.dump", "path-sl.txt", "sl2vl.dump", "report.json")
+OF_TABLES = ("opensm-lfts.dump", "path-sl.txt", "sl2vl.dump", "lane-rises.txt", "report.json")
 
 
 def digest(place: str | Path) -> str:

@@ -192,8 +192,10 @@ def followed_fields(followed: Followed, topology: AnyNetwork) -> dict[str, Any]:
     if lanes is not None:
         start, entries = lanes
         fields["tables"] = np.append(start, np.full(len(lost), len(entries), start.dtype)), entries
+    rising = fields["rising"]
     return {
         **fields,
+        "rising": None if rising is None else rising + [False] * len(lost),
         "network": _core.Network.of_switches(
             subnet.hosts_per_switch() + [1] * len(lost), subnet.cable_ends()
         ),
@@ -211,6 +213,7 @@ def table_fields(tables: ForwardingTables) -> dict[str, Any]:
         "rows": host_rows(tables).tolist(),
         "levels": tables.levels,
         "tables": tables.rows,
+        "rising": None if tables.rising is None else tables.rising.tolist(),
         "lanes": tables.lanes,
         "grid": None,
     }

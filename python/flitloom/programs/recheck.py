@@ -20,8 +20,9 @@ checked with it), never from the certificate, which must say the same. Tables wi
 one channel per link and no bubble rule.
 
 Folders of tables by destination: opensm-lfts.dump, path-sl.txt if any packet has another service level than
-0, and sl2vl.dump if that chooses the lanes. They must lead every host's packets to every other host over the
-cables that the certificate names, each hop to a channel and lane of higher rank.
+0, and sl2vl.dump if that chooses the lanes, or lane-rises.txt with the switches where lanes rise by one. They
+must lead every host's packets to every other host over the cables that the certificate names, each hop to a
+channel and lane of higher rank.
 
 Lower bounds of tables are beside the ranks as lengths of channels. Every pair goes at least as far as on
 its shortest way, so the load of the busiest channel is at least the sum of pairs times distances over the sum
@@ -580,7 +581,12 @@ class Fabric:
         }
         self.count = certificate["lanes"]
         self.lanes = {}
-        if self.count is None:
+        self.rises = frozenset()
+        if self.count == "rising":
+            rows = (text_of(folder, "lane-rises.txt") or "").splitlines()
+            self.rises = frozenset(named_guid(row) for row in rows if row.startswith("0x"))
+            need(self.rises, "lane-rises.txt is missing, or says nothing")
+        elif self.count is None:
             row = r"(\d+) +(\d+) +: *((?:\d+ *){16})$"
             self.lanes = self.rows(folder, "sl2vl.dump", r"Switch (0x\w+),", row, 10)
         else:
@@ -600,8 +606,10 @@ class Fabric:
         need(found, f"{name} is missing, or says nothing")
         return found
 
-    def lane(self, switch, port, out, level):
-        """The lane of a packet that came by a port."""
+    def lane(self, switch, port, out, level, before):
+        """The lane of a packet that came by a port; `before` is None or the hop, which ends with its lane."""
+        if self.count == "rising":
+            return 0 if before is None else before[2] + (switch in self.rises)
         return level % self.count if self.count is not None else self.lanes[switch][port, out][level]
 
     def follow(self, rank):
@@ -619,7 +627,7 @@ class Fabric:
                         if switch == last:
                             need(out == plug, f"{where}: switch {switch} does not hand packets over")
                             break
-                        after = (switch, out, self.lane(switch, port, out, level))
+                        after = (switch, out, self.lane(switch, port, out, level, before))
                         ahead = self.cables.get((switch, out))
                         need(isinstance(ahead, tuple), f"{where}: no cable at port {out} of switch {switch}")
                         need(after in rank, f"{where}: {after} has no rank")

@@ -155,7 +155,7 @@ missing_cables: integer: cables that the torus or mesh lacks
 missing_switch_coordinates: array: places without a switch
 missing_switches: integer: how many places there are without a switch
 mix: string: the mix of jobs
-mode: string: portable (lane = service level) or sl2vl
+mode: string: portable (lane = service level), sl2vl or rising
 mode_loads: object: largest load by mode
 model_cycles: number: cycles of the plan in its model
 model_microseconds: number: the same on the machine that is given

@@ -76,7 +76,8 @@ def make(network: Any, **how: Any) -> Any:
         Source routes: ``balanced`` by rip-up and re-route; ``sssp``, ``bfs`` or ``genetic`` of
         angara-routing-2021 (Section 4); ``dor``, ordered routes without first and last steps; or
         ``coherent``, balanced so that forwarding by destination alone follows them. By destination:
-        ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; the first that suits the fabric by default.
+        ``ftree``, ``dor``, ``dragonfly``, ``colours`` or ``balanced``; the first that suits the fabric by
+        default, ``balanced`` rather than ``colours``.
     traffic : array of int, optional
         Weight of every pair, by source and destination; without it every pair counts once. Of a product, or
         of its name, rows and columns are its nodes, of other fabrics their hosts.

@@ -123,9 +123,11 @@ impl Known<'_> {
         }
     }
 
-    fn lane(&self, arrived: Option<u32>, channel: u32, level: usize) -> u8 {
+    /// The lane of a packet on a channel, behind the channel and the lane that it arrived on unless it is of a host.
+    fn lane(&self, arrived: Option<(u32, u8)>, channel: u32, level: usize) -> u8 {
         let switch = self.graph.ends(channel).0;
-        let row = arrived.map_or(self.graph.outgoing(switch).len(), |arrived| self.graph.place(arrived ^ 1));
+        let hosts = (self.graph.outgoing(switch).len(), 0);
+        let row = arrived.map_or(hosts, |(arrived, before)| (self.graph.place(arrived ^ 1), before));
         self.rule.lane(self.graph, switch, row, self.graph.place(channel), level)
     }
 
@@ -150,14 +152,13 @@ impl Known<'_> {
 
     /// Adds what a packet waits for on its way, if that leads to the destination.
     fn walk(&self, source: u32, destination: usize, level: usize, edges: &mut Vec<Edge>) {
-        let mut before: Option<(u32, u32)> = None;
+        let mut before: Option<(u32, u8)> = None;
         let channels: Vec<u32> = self.table.way(self.graph, destination, source).collect();
         let arrives = channels.last().map(|&last| self.graph.ends(last).1);
         for &channel in channels.iter().filter(|_| arrives == Some(self.table.roots[destination])) {
-            let lane = u32::from(self.lane(before.map(|hop| hop.0), channel, level));
-            let here = channel * LANES as u32 + lane;
-            edges.extend(before.map(|hop| (hop.1, here)));
-            before = Some((channel, here));
+            let lane = self.lane(before, channel, level);
+            edges.extend(before.map(|(arrived, own)| (vertex(arrived, own), vertex(channel, lane))));
+            before = Some((channel, lane));
         }
     }
 
@@ -184,8 +185,7 @@ impl Known<'_> {
             met[channel as usize] |= 1 << lane;
             for next in onwards(self.graph.ends(channel).1, Some(channel)) {
                 if forwards[next as usize] {
-                    let to = self.lane(Some(channel), next, level);
-                    let vertex = |channel: u32, lane: u8| channel * LANES as u32 + u32::from(lane);
+                    let to = self.lane(Some((channel, lane)), next, level);
                     edges.push((vertex(channel, lane), vertex(next, to)));
                     open.push((next, to));
                 }
@@ -193,6 +193,11 @@ impl Known<'_> {
         }
         edges
     }
+}
+
+/// A channel and lane as one number.
+fn vertex(channel: u32, lane: u8) -> u32 {
+    channel * LANES as u32 + u32::from(lane)
 }
 
 /// Whether dependencies close a cycle with others that stand in an order.

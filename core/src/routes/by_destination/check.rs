@@ -25,15 +25,34 @@ pub enum LaneRule {
         /// Lanes by service level.
         entries: Vec<[u8; SERVICE_LEVELS]>,
     },
+    /// Packets of hosts leave on lane 0, and the lane rises by one at some switches that they pass, up to the last.
+    Rising {
+        /// By switch whether it rises there.
+        switches: Vec<bool>,
+        /// Lanes there are.
+        lanes: u8,
+    },
 }
 
 impl LaneRule {
-    /// The lane on the `out`-th channel of a switch for a packet of a service level that came in `arrived`.
-    pub(crate) fn lane(&self, graph: &Graph, switch: u32, arrived: usize, out: usize, level: usize) -> u8 {
+    /// The lane on the `out`-th channel of a switch for a packet of a service level that came in `arrived`, on the lane
+    /// `before` unless that is a host.
+    pub(crate) fn lane(
+        &self,
+        graph: &Graph,
+        switch: u32,
+        (arrived, before): (usize, u8),
+        out: usize,
+        level: usize,
+    ) -> u8 {
         match self {
             Self::Identity(lanes) => (level % usize::from(*lanes)) as u8,
             Self::Tables { start, entries } => {
                 entries[start[switch as usize] + arrived * graph.outgoing(switch).len() + out][level]
+            }
+            Self::Rising { .. } if arrived >= graph.outgoing(switch).len() => 0,
+            Self::Rising { switches, lanes } => {
+                (before + u8::from(switches[switch as usize])).min(lanes.saturating_sub(1))
             }
         }
     }
@@ -63,7 +82,7 @@ pub fn uses(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &Lan
     let context = Context::new(graph, table, levels, rule);
     match rule {
         LaneRule::Identity(_) => context.uses::<Levels>(),
-        LaneRule::Tables { .. } => context.uses::<LevelsAndLanes>(),
+        LaneRule::Tables { .. } | LaneRule::Rising { .. } => context.uses::<LevelsAndLanes>(),
     }
 }
 
@@ -84,7 +103,9 @@ pub(super) fn waits_both_ways(
     let context = Context { replies, ..Context::new(graph, table, Some(levels), rule) };
     match rule {
         LaneRule::Identity(_) => context.edges(&context.seen::<Levels>().next),
-        LaneRule::Tables { .. } => context.edges(&context.seen::<LevelsAndLanes>().next),
+        LaneRule::Tables { .. } | LaneRule::Rising { .. } => {
+            context.edges(&context.seen::<LevelsAndLanes>().next)
+        }
     }
 }
 
@@ -127,8 +148,8 @@ struct Context<'a> {
 trait Packets: Copy + Default + Send + Sync {
     fn insert(&mut self, level: u8, lane: impl FnOnce() -> u8);
     fn join(&mut self, other: Self);
-    /// The same packets on another channel, where a level has its lane.
-    fn onwards(self, lane: impl Fn(usize) -> u8) -> Self;
+    /// The same packets on another channel, by what makes of a level and its lane here the lane there.
+    fn onwards(self, lane: impl Fn(usize, u8) -> u8) -> Self;
     /// Lanes of a level where a level has its lane.
     fn lanes(self, level: usize, lane: impl FnOnce() -> u8) -> u16;
 }
@@ -145,7 +166,7 @@ impl Packets for Levels {
         *self |= other;
     }
 
-    fn onwards(self, _lane: impl Fn(usize) -> u8) -> Self {
+    fn onwards(self, _lane: impl Fn(usize, u8) -> u8) -> Self {
         self
     }
 
@@ -166,13 +187,20 @@ impl Packets for LevelsAndLanes {
         self.iter_mut().zip(other).for_each(|(mine, theirs)| *mine |= theirs);
     }
 
-    fn onwards(self, lane: impl Fn(usize) -> u8) -> Self {
-        std::array::from_fn(|level| if self[level] == 0 { 0 } else { 1 << lane(level) })
+    fn onwards(self, lane: impl Fn(usize, u8) -> u8) -> Self {
+        std::array::from_fn(|level| {
+            lanes_of(self[level]).map(|before| lane(level, before)).fold(0, |lanes, lane| lanes | 1 << lane)
+        })
     }
 
     fn lanes(self, level: usize, _lane: impl FnOnce() -> u8) -> u16 {
         self[level]
     }
+}
+
+/// The lanes of a set.
+fn lanes_of(set: u16) -> impl Iterator<Item = u8> {
+    (0..LANES as u8).filter(move |lane| set >> lane & 1 != 0)
 }
 
 /// What was seen on the trees of some destinations.
@@ -251,7 +279,7 @@ impl<P: Packets> Seen<P> {
                 for level in std::iter::once(own).chain(context.replies(destination, host)) {
                     packets.insert(level, || {
                         let arrived = graph.outgoing(switch).len() + host - first;
-                        rule.lane(graph, switch, arrived, context.place(channel), level.into())
+                        rule.lane(graph, switch, (arrived, 0), context.place(channel), level.into())
                     });
                 }
             }
@@ -264,7 +292,8 @@ impl<P: Packets> Seen<P> {
                 let out = context.place(row[there as usize]);
                 self.next[channel as usize * context.ports + out].join(packets);
                 let arrived = context.place(channel ^ 1);
-                let onwards = packets.onwards(|level| rule.lane(graph, there, arrived, out, level));
+                let onwards =
+                    packets.onwards(|level, before| rule.lane(graph, there, (arrived, before), out, level));
                 self.packets[there as usize].join(onwards);
                 self.below[there as usize] += count;
             }
@@ -348,7 +377,7 @@ impl Context<'_> {
         for packets in &seen.on {
             for level in 0..SERVICE_LEVELS {
                 // Without tables a level has one lane, wherever it is asked for.
-                let of_level = packets.lanes(level, || self.rule.lane(self.graph, 0, 0, 0, level));
+                let of_level = packets.lanes(level, || self.rule.lane(self.graph, 0, (0, 0), 0, level));
                 levels |= u16::from(of_level != 0) << level;
                 lanes |= of_level;
             }
@@ -374,11 +403,12 @@ impl Context<'_> {
             for (out, &following) in self.graph.outgoing(switch).iter().enumerate() {
                 let packets = next[channel as usize * self.ports + out];
                 for level in 0..SERVICE_LEVELS {
-                    let to = self.rule.lane(self.graph, switch, arrived, out, level);
-                    let lanes = packets.lanes(level, || to);
-                    let from = (0..LANES as u32).filter(|lane| lanes & 1 << lane != 0);
-                    edges.extend(from.map(|lane| {
-                        (channel * LANES as u32 + lane, following * LANES as u32 + u32::from(to))
+                    // Without tables a level has one lane, wherever it is asked for.
+                    let own = || self.rule.lane(self.graph, switch, (arrived, 0), out, level);
+                    edges.extend(lanes_of(packets.lanes(level, own)).map(|before| {
+                        let to = self.rule.lane(self.graph, switch, (arrived, before), out, level);
+                        let vertex = |channel: u32, lane: u8| channel * LANES as u32 + u32::from(lane);
+                        (vertex(channel, before), vertex(following, to))
                     }));
                 }
             }

@@ -7,6 +7,17 @@ pub enum Mode {
     Portable,
     /// Switches map level, port in and port out to a lane.
     Tables,
+    /// The lane rises by one at some switches, whatever the level.
+    Rising,
+}
+
+/// Where lanes rise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rising {
+    /// By switch, whether packets that come from another one leave on the next lane.
+    pub switches: Vec<bool>,
+    /// Lanes that packets on shortest ways take.
+    pub lanes: usize,
 }
 
 /// What is asked of tables.

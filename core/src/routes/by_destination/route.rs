@@ -3,7 +3,7 @@
 use super::fallback::{Fallback, Shared};
 use super::{
     DimensionOrder, Effort, Forwarding, ForwardingRequest, LeveledBothWays, MAX_LANES, Mode, PairLanes,
-    balance, both_ways, lane,
+    Rising, balance, balance_closely, both_ways, lane,
 };
 use crate::fabric::Graph;
 use crate::flow::demands::{Pairs, first_bound, tight_bound};
@@ -236,12 +236,16 @@ pub fn forward(
     request: ForwardingRequest,
 ) -> LanedForwarding {
     let least = first_bound(graph, order.map(DimensionOrder::placed), &roots, demand);
-    let (method, Start { table: mut start, gently }) = methods::start(request.method, graph, order, &roots);
+    let (method, Start { table: mut start, gently, rising }) =
+        methods::start(request.method, graph, order, &roots);
     if let Some(old) = old {
         start.adopt(graph, old);
     }
     if let Some(demand) = demand {
         start = start.with_demand(demand.pairs.clone());
+    }
+    if let Some(rising) = rising {
+        return on_rising_lanes(graph, start, rising, (least, demand), (method.name, request));
     }
     let mut candidates = Candidates::new(graph, order, &start, gently, request);
     candidates.balance_next(&least);
@@ -282,5 +286,35 @@ pub fn forward(
         balanced: balanced_load,
         short_of_lanes,
         other,
+    }
+}
+
+/// Tables on shortest ways, which need no other lanes however they are balanced.
+fn on_rising_lanes(
+    graph: &Graph,
+    start: Forwarding,
+    rising: Rising,
+    (least, demand): (CutBound, Option<&Pairs>),
+    (method, request): (&'static str, ForwardingRequest),
+) -> LanedForwarding {
+    let mut table = start;
+    let effort = Effort {
+        exception: 0.0,
+        tries: request.tries,
+        enough: request.enough(least.value),
+        longer: false,
+        gently: false,
+    };
+    balance_closely(graph, &mut table, least.value, effort);
+    let load = table.max_load(graph);
+    let lanes = PairLanes::rising(rising, table.next.len());
+    LanedForwarding {
+        lanes,
+        method,
+        bound: tight_bound(graph, least, demand, load),
+        balanced: load,
+        short_of_lanes: false,
+        other: None,
+        table,
     }
 }

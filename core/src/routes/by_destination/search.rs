@@ -75,6 +75,19 @@ pub(crate) fn balance_guarded<'a>(
     *table = search.best;
 }
 
+/// The same for tables of any size, annealed where they are close to the target.
+pub(crate) fn balance_closely(graph: &Graph, table: &mut Forwarding, target: u64, effort: Effort) {
+    balance(graph, table, target, None, effort);
+    let (target, enough) = (target.max(1), effort.enough.max(target));
+    let mut search = Search::new(graph, table, None, effort);
+    if search.best_load > enough && search.best_load <= target + CLOSE && table.next.len() > ANNEALED {
+        search.anneal(target, enough);
+        *table = search.best;
+    }
+}
+
+/// Pairs above the target from which annealing comes down to it.
+const CLOSE: u64 = 4;
 /// Rounds from a smoothed table after the first.
 const SMOOTHED: u32 = 3;
 /// Tables with more entries are smoothed only where they stay more than two pairs above the bound.

@@ -1,7 +1,8 @@
 //! Virtual lanes: a service level for every pair and, where needed, tables that map it to lanes hop by hop.
 
 use super::by_destination::{
-    DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, Mode, NO_CHANNEL, SERVICE_LEVELS,
+    DimensionOrder, Forwarding, ForwardingRequest, LaneRule, MAX_LANES, Mode, NO_CHANNEL, Rising,
+    SERVICE_LEVELS,
 };
 use crate::fabric::Graph;
 use crate::flow::order::Dependencies;
@@ -24,6 +25,8 @@ pub struct PairLanes {
     pub levels: Vec<u8>,
     /// Number of lanes used: one more than the highest.
     pub lanes: usize,
+    /// By switch whether the lane rises there; empty where levels and tables say the lane.
+    pub rising: Vec<bool>,
     entries: Vec<[u8; SERVICE_LEVELS]>,
     start: Vec<usize>,
 }
@@ -427,6 +430,7 @@ impl<'a> Assignment<'a> {
             mode: self.mode,
             levels: self.levels,
             lanes: usize::from(self.highest) + 1,
+            rising: Vec::new(),
             entries: self.entries,
             start: self.start,
         };
@@ -443,8 +447,12 @@ impl PairLanes {
 
     /// The rule for the check.
     pub fn rule(&self, graph: &Graph) -> LaneRule {
-        if self.mode == Mode::Portable {
-            return LaneRule::Identity(MAX_LANES as u8);
+        match self.mode {
+            Mode::Portable => return LaneRule::Identity(MAX_LANES as u8),
+            Mode::Rising => {
+                return LaneRule::Rising { switches: self.rising.clone(), lanes: self.lanes as u8 };
+            }
+            Mode::Tables => {}
         }
         let mut start = Vec::with_capacity(graph.switches());
         let mut entries = Vec::new();

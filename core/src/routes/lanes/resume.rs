@@ -1,8 +1,8 @@
 //! Lanes that exist already: tables are balanced within them.
 
 use super::{
-    Assignment, DimensionOrder, Forwarding, MAX_LANES, Mode, NO_CHANNEL, PairLanes, SERVICE_LEVELS, guides,
-    starts,
+    Assignment, DimensionOrder, Forwarding, MAX_LANES, Mode, NO_CHANNEL, PairLanes, Rising, SERVICE_LEVELS,
+    guides, starts,
 };
 use crate::fabric::Graph;
 use crate::flow::loads::send;
@@ -13,7 +13,13 @@ impl PairLanes {
     pub(crate) fn constant(graph: &Graph, mode: Mode, levels: Vec<u8>, lanes: usize) -> Self {
         let start = starts(graph);
         let entries = vec![identity(lanes_of_links(lanes)); start[graph.switches()]];
-        Self { mode, levels, lanes, entries, start }
+        Self { mode, levels, lanes, rising: Vec::new(), entries, start }
+    }
+
+    /// Lanes that rise at some switches, for so many pairs.
+    pub(crate) fn rising(Rising { switches, lanes }: Rising, pairs: usize) -> Self {
+        let (levels, rising) = (vec![0; pairs], switches);
+        Self { mode: Mode::Rising, levels, lanes, rising, entries: Vec::new(), start: Vec::new() }
     }
 
     /// Whether every level has one lane, whatever the port in.

@@ -24,7 +24,7 @@ pub(super) fn begin(graph: &Graph, order: Option<&DimensionOrder>, roots: &[u32]
         Some(order) => order.start(graph, roots),
         None => Forwarding::spread(graph, roots),
     };
-    Start { table, gently: false }
+    Start { table, gently: false, rising: None }
 }
 
 /// Systems with more pairs that have a choice are balanced by classes of pairs first, others only if

@@ -42,7 +42,7 @@ fn start(graph: &Graph, _order: Option<&DimensionOrder>, roots: &[u32]) -> Optio
     for (&(row, _), made) in rows.iter().zip(made) {
         next[row * switches..(row + 1) * switches].copy_from_slice(&made);
     }
-    Some(Start { table: Forwarding::new(switches, roots.to_vec(), next), gently: true })
+    Some(Start { table: Forwarding::new(switches, roots.to_vec(), next), gently: true, rising: None })
 }
 
 /// Shortest ways up and down to a switch.

@@ -23,7 +23,7 @@ pub(super) const METHOD: Method = Method {
                 *entry = graph.outgoing(switch).iter().rev().find(nearer).copied().unwrap_or(*entry);
             }
         }
-        Some(Start { table, gently: false })
+        Some(Start { table, gently: false, rising: None })
     }),
     ..Method::any("highest-port", "tests")
 };

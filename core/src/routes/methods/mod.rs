@@ -3,6 +3,7 @@
 mod balanced;
 mod bfs;
 mod coherent;
+mod colours;
 mod dor;
 mod dragonfly;
 mod ftree;
@@ -11,9 +12,10 @@ mod genetic;
 mod highest_port;
 mod sssp;
 
-use super::by_destination::{DimensionOrder, Forwarding};
+use super::by_destination::{DimensionOrder, Forwarding, Rising};
 use super::by_source::{KeepGoing, Made, Request, System, TableError};
 use crate::fabric::Graph;
+pub use colours::rising;
 use rayon::prelude::*;
 
 /// A way to make tables.
@@ -55,6 +57,8 @@ pub struct Start {
     /// Whether only entries of channels above the bound are to be pointed elsewhere, so that the others keep their
     /// pattern.
     pub gently: bool,
+    /// Where lanes rise, if the method says that; lanes are chosen by pair where it does not.
+    pub rising: Option<Rising>,
 }
 
 /// All methods.
@@ -67,6 +71,7 @@ pub static METHODS: &[&Method] = &[
     &dor::METHOD,
     &coherent::METHOD,
     &dragonfly::METHOD,
+    &colours::METHOD,
     #[cfg(test)]
     &highest_port::METHOD,
 ];
@@ -122,7 +127,7 @@ impl Start {
                 }
             }
         });
-        Self { table, gently: true }
+        Self { table, gently: true, rising: None }
     }
 }
 

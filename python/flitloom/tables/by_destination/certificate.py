@@ -51,7 +51,7 @@ def write_certificate(
     head = {
         "format": "flitloom-certificate",
         "version": 2,
-        "lanes": None if tables.rows is not None else tables.lanes,
+        "lanes": "rising" if tables.rising is not None else None if tables.rows is not None else tables.lanes,
         "cables": cables,
         "hosts": [
             (
@@ -123,13 +123,16 @@ class _Routes:
             for switch, level in (divmod(begin, LEVELS) for begin in begins.tolist()):
                 if switch != root:
                     for lane in {
-                        self.lane(switch, port, following[switch], level) for port in self.plugs[switch]
+                        self.lane(switch, port, following[switch], level, None) for port in self.plugs[switch]
                     }:
                         self._follow((following[switch], lane), level, following, root, seen, waits)
         return waits
 
-    def lane(self, switch: int, port: int, channel: int, level: int) -> int:
-        """The lane of a packet that came by a port and leaves on a channel."""
+    def lane(self, switch: int, port: int, channel: int, level: int, before: int | None) -> int:
+        """The lane of a packet that came by a port, on a lane unless from a host, and leaves on a channel."""
+        if self.tables.rising is not None:
+            raised = 0 if before is None else before + int(self.tables.rising[switch])
+            return min(raised, self.tables.lanes - 1)
         if self.tables.rows is None:
             return level % self.tables.lanes
         start, entries = self.tables.rows
@@ -155,5 +158,5 @@ class _Routes:
             if switch == root:
                 return
             channel = following[switch]
-            here = channel, self.lane(switch, port, channel, level)
+            here = channel, self.lane(switch, port, channel, level, here[1])
             wanted.add(here)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
 from flitloom.tables.verdict import SHOWN, Row, Verdict
+
+#: Why other kinds of traffic are not judged where lanes rise.
+_NO_SUBNET = "routers of your own have no subnet manager"
 
 
 @explained
@@ -115,10 +118,12 @@ def judge(
     """Judge tables that are in memory.
 
     `known` is what the subnet was taken for, and what was proven on that for the loads of the tables.
-    Without `beside` only packets of host pairs on the level of their own direction are judged.
+    Without `beside` only packets of host pairs on the level of their own direction are judged, as are those
+    of tables whose lanes rise, which no subnet has.
     """
     require_lanes(tables.lanes)
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
+    beside = beside if tables.rising is None else None
     found = as_grid(subnet)
     bound = known[1] if known is not None and known[0].grid() == found.grid() else None
     facts = _core.check_forwarding(
@@ -128,6 +133,7 @@ def judge(
         tables.following,
         tables.levels,
         tables.rows,
+        None if tables.rising is None else tables.rising.tolist(),
         tables.lanes,
         None if tables.demand is None else tables.demand.core(),
         bound is None,
@@ -150,6 +156,9 @@ def judge(
     near, near_pairs = _on_one_switch(tables)
     pairs = (near_pairs + pairs)[:SHOWN]
     unreachable, hosts = facts["unreachable"] + near, len(subnet.hosts)
+    kinds = verdicts(subnet, facts["beside"], [] if beside is None else [beside], cycle)
+    if tables.rising is not None:
+        kinds = kinds[0], *(replace(kind, premise=_NO_SUBNET) for kind in kinds[1:])
     return SubnetReport(
         network=f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}",
         deadlock=bool(cycle),
@@ -170,7 +179,7 @@ def judge(
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
         proven=bound,
-        kinds=verdicts(subnet, facts["beside"], [] if beside is None else [beside], cycle),
+        kinds=kinds,
         required=() if beside is None else beside.safe_for,
     )
 

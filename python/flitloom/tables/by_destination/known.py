@@ -73,6 +73,7 @@ class MadeTables:
     first: First | None = field(default=None, repr=False)
     again: bool = False
     behind: Behind | None = None
+    rising: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @property
     def subnet(self) -> Subnet:
@@ -226,7 +227,9 @@ class MadeTables:
         >>> fl.tables.make("dragonfly(6,3)", safe_for=["managers", "multicast"]).remedies
         ['not safe both ways: leave --one-way out']
         """
-        unsafe = [kind.kind for kind in self.report.kinds if kind.deadlock is not False]
+        # Lanes that rise are for routers without a subnet manager.
+        judged = self.report.kinds if self.rising is None else ()
+        unsafe = [kind.kind for kind in judged if kind.deadlock is not False]
         said = []
         for kind, option in GIVEN_UP.items():
             how = kind if kind == BOTH_WAYS else f"for {kind}"
@@ -260,8 +263,9 @@ class MadeTables:
 
     def forwarding(self) -> ForwardingTables:
         """The tables as the check and packets in motion take them."""
-        rows = None if self.mode == "portable" else (self.lane_start, self.lane_rows)
-        made = with_lanes(self.subnet, self.owners, self.following, self.levels, rows)
+        rows = (self.lane_start, self.lane_rows) if self.mode == "sl2vl" else None
+        rising = None if self.rising is None else (self.rising, self.lanes)
+        made = with_lanes(self.subnet, self.owners, self.following, self.levels, rows, rising)
         return replace(made, demand=self.demand)
 
     def ports(self) -> NDArray[np.uint8]:

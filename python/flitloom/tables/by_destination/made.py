@@ -26,7 +26,8 @@ class SubnetTables(MadeTables):
     levels : array
         Service level by destination and switch of the source.
     mode : str
-        ``portable``: the lane is the service level; ``sl2vl``: tables of the switches say.
+        ``portable``: the lane is the service level; ``sl2vl``: tables of the switches say; ``rising``: it
+        rises by one at some switches, on routers of your own.
     lanes : int
         Lanes in use.
     balanced : int or None
@@ -52,7 +53,7 @@ class SubnetTables(MadeTables):
     report : SubnetReport
         The independent check of it all.
     method : str
-        ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; repairs of old tables are ``repair``.
+        ``ftree``, ``dor``, ``dragonfly``, ``colours`` or ``balanced``; repairs of old tables are ``repair``.
     shifts : tuple or None
         Of a fat tree: pairs on the busiest channel of shift permutations, their mean over shifts, the worst,
         and how many shifts were looked at. In a shift every host sends to the one a fixed number further on,
@@ -75,6 +76,8 @@ class SubnetTables(MadeTables):
         Whether these are the first tables, since all is back.
     behind : Behind or None
         What is behind the busiest channel, where that joins a switch that is hung on a torus or mesh.
+    rising : array or None
+        By switch whether the lane rises there, in mode ``rising``.
     """
 
     def write(self, folder: str | Path) -> Path:

@@ -25,6 +25,7 @@ from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.bounds import behind_cables
 from flitloom.tables.by_destination.checking import SubnetReport, judge
+from flitloom.tables.by_destination.colours import METHOD, require_colours
 from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_levels
 from flitloom.tables.by_destination.hanging import Hanging
 from flitloom.tables.by_destination.known import NEAR
@@ -110,7 +111,8 @@ def route_subnet(
         weights.
     method : str, optional
         ``ftree`` (d-mod-k) for fat trees, ``dor`` (dimension order) for products, ``dragonfly`` (over one
-        cable between groups), the defaults there, or ``balanced``.
+        cable between groups), the defaults there, ``balanced``, or ``colours`` for two-coloured networks of
+        routers of your own, where lanes rise from hop to hop: one for every two hops suffices.
     safe_for, managers, manager_level
         What the tables must be safe for besides host pairs one way, by default all traffic of a subnet; see
         `flitloom.tables.by_destination.covering.cover_of`. Repairs are safe for what `old` is safe for.
@@ -128,12 +130,10 @@ def route_subnet(
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
     lanes = _lanes(subnet, lanes, spare_lanes, mode)
-    require_whole("effort", effort, 1, 1_000_000)
-    require_whole("seed", seed, 0, 2**64 - 1)
-    if job is not None and traffic is not None:
-        raise SpecError("job and traffic both say which pairs count; give one")
-    if mode not in (None, "portable", "sl2vl"):
-        raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
+    _require_right(mode, effort, seed, job is not None and traffic is not None)
+    if method == METHOD:
+        require_colours(subnet, lanes, {"--mode": mode, "--from": old, "--spare-lanes": spare_lanes})
+        safe_for = ()
     whole, places = _whole(with_identifiers(subnet), old)
     found = _recognised(whole, method, sizes, torus_config)
     lids, owners = destinations(found.subnet)
@@ -142,6 +142,16 @@ def route_subnet(
     cover.beside().hosts(found.subnet)
     how = (mode, lanes, spare_lanes, effort, cover, seed, method, asked)
     return _Routing(found, lids, owners, demand, *how).tables(old, None if job is None else len(job))
+
+
+def _require_right(mode: str | None, effort: int, seed: int, both: bool) -> None:
+    """Refuse options that are out of range, or `both` a job and traffic."""
+    require_whole("effort", effort, 1, 1_000_000)
+    require_whole("seed", seed, 0, 2**64 - 1)
+    if both:
+        raise SpecError("job and traffic both say which pairs count; give one")
+    if mode not in (None, "portable", "sl2vl"):
+        raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
 
 
 def _demand(
@@ -345,8 +355,9 @@ class _Routing:
 
     def judged(self, made: dict[str, Any], beside: Beside | None = None) -> SubnetReport:
         """What a check says of tables; without `beside` of host pairs alone."""
-        rows = None if made["mode"] == "portable" else (made["start"], made["entries"])
-        laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
+        rows = (made["start"], made["entries"]) if made["mode"] == "sl2vl" else None
+        rising = (made["rising"], made["lanes"]) if made["mode"] == "rising" else None
+        laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows, rising)
         # Further LIDs of hosts change the loads, and hung switches have a bound of their own.
         known = (
             (self.recognition, made["bound"])
@@ -541,4 +552,5 @@ class _Routing:
             first if first is not None and first.has_all_of(self.subnet) else None,
             again is not None,
             behind,
+            made.get("rising"),
         )

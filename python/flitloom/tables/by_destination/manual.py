@@ -51,6 +51,10 @@ itself but always takes the same of two equally long routes round a ring:
 """
 
 _ORDER = "host-order.txt    hosts in the order of the tree, in which ranks shift without conflicts\n"
+_LANES = """slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)
+sl2vl.dump        the same in the form of opensm-sl2vl.dump
+"""
+_RISES = "lane-rises.txt    switches where the lane of a packet rises by one; hosts send on lane 0\n"
 _PATHS = "path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)"
 _POLICY = "qos-policy.conf   levels of paths as a QoS policy of OpenSM (-Y)\n"
 _MULTICAST = "partitions.conf   level of multicast (-P)\n"
@@ -91,9 +95,7 @@ def manual(tables: MadeTables, configured: bool, policy: bool, staged: bool) -> 
 
 {price}{update}{load}
 opensm-lfts.dump  out port by switch and destination LID
-{levels}slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)
-sl2vl.dump        the same in the form of opensm-sl2vl.dump
-report.json       load, bound, lanes
+{levels}{_LANES if tables.rising is None else _RISES}report.json       load, bound, lanes
 {order}"""
 
 

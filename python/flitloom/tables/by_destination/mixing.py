@@ -16,6 +16,7 @@ from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import Progress
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
+from flitloom.tables.by_destination.colours import refuse_rising
 from flitloom.tables.by_destination.mixing_beside import MixedKinds, besides_of
 from flitloom.tables.by_destination.mixtures import LANES, NOTHING, parts_of, places_of, shortest_cycle
 from flitloom.tables.by_destination.remembered import with_gone
@@ -165,6 +166,8 @@ def check_mixture(
     """
     for file in (first, second):
         subnet = with_gone(subnet, file)
+    for file in (first, second):
+        refuse_rising(file, "a mixture")
     before, after = (read_tables(subnet, file) for file in (first, second))
     old, new = ([host.lid for host in tables.subnet.hosts] for tables in (before, after))
     if old != new or not np.array_equal(before.owners, after.owners):

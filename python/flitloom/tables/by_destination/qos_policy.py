@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flitloom.fabric.identifiers import are_made_up
+from flitloom.tables.by_destination.colours import NOT_OF_SUBNETS
 
 if TYPE_CHECKING:
     from flitloom.tables.by_destination.known import MadeTables
@@ -28,6 +29,8 @@ def cannot_be_loaded(tables: MadeTables) -> str | None:
     >>> cannot_be_loaded(route_subnet(parse_fabric("a,b")))
     'the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study'
     """
+    if tables.rising is not None:
+        return NOT_OF_SUBNETS
     if are_made_up(tables.subnet):
         return "the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study"
     if tables.mode == "sl2vl":

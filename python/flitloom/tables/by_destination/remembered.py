@@ -16,6 +16,7 @@ from flitloom.fabric.reading import parse_fabric
 from flitloom.ground import limits
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import opened, read_text
+from flitloom.tables.by_destination.colours import RISES
 from flitloom.tables.by_destination.tables import dump_in, report_in
 
 #: The fabric that tables are for, in their folder.
@@ -25,7 +26,7 @@ FIRST = "first"
 #: Files of tables that OpenSM loads, and what their check reads.
 LOADED = (
     *("opensm-lfts.dump", "path-sl.txt", "qos-policy.conf", "partitions.conf"),
-    *("slvl.txt", "sl2vl.dump", FABRIC, "report.json"),
+    *("slvl.txt", "sl2vl.dump", RISES, FABRIC, "report.json"),
 )
 #: Folders of stages.
 _STAGE = re.compile(r"(?:stage|back)-\d+")

@@ -15,6 +15,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside
+from flitloom.tables.by_destination.colours import refuse_rising
 from flitloom.tables.by_destination.covering import on_levels
 from flitloom.tables.by_destination.dumped_names import (
     as_it_was,
@@ -226,6 +227,7 @@ def read_old(
     SpecError
         They cannot be read, or are those of another fabric.
     """
+    refuse_rising(old, "a repair")
     folder = Path(old) if Path(old).is_dir() else Path(old).parent
     dump = folder / "opensm-lfts.dump" if Path(old).is_dir() else Path(old)
     ports, absent = read_forwarding(subnet, dump, strict=False)

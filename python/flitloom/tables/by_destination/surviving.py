@@ -18,6 +18,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
+from flitloom.tables.by_destination.colours import METHOD
 from flitloom.tables.by_destination.covering import on_levels
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
@@ -167,6 +168,8 @@ def route_surviving(
     >>> found.kept, len(found.cables), tables.report.max_load
     (10, 10, 1)
     """
+    if options.get("method") == METHOD:
+        raise SpecError.at("--survive", f"does not go with --method {METHOD}", "it makes tables of subnets")
     _require_ways(with_identifiers(subnet))
     seed, spare, effort = options.pop("seed", 1), options.pop("spare_lanes", 0), options.get("effort", 1)
     most = lanes_there(subnet, options.get("lanes"))

@@ -22,6 +22,7 @@ from flitloom.ground import limits
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import opened, read_text, text_lines
+from flitloom.tables.by_destination.colours import read_rises, rises_in, rule_of
 from flitloom.tables.by_destination.dumped_names import with_dumped_identifiers, with_dumped_lids
 from flitloom.tables.traffic import Demand, demand_of
 
@@ -69,6 +70,8 @@ class ForwardingTables:
         What was odd in the files.
     demand : Demand, optional
         Pairs that count in loads and the bound, if not all do.
+    rising : array, optional
+        By switch whether lanes rise there by one, up to the last of `lanes`, whatever levels say.
     undelivered : array
         Destinations whose own switch does not hand their packets over, those from its other hosts included.
     """
@@ -83,6 +86,7 @@ class ForwardingTables:
     rules_from: str = "from the tables"
     remarks: tuple[str, ...] = ()
     demand: Demand | None = None
+    rising: NDArray[np.bool_] | None = None
     undelivered: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @property
@@ -93,6 +97,8 @@ class ForwardingTables:
     @property
     def used_lanes(self) -> int:
         """Lanes that the tables use."""
+        if self.rising is not None:
+            return self.lanes
         if self.rows is not None:
             lanes = self.rows[1]
             return int(lanes[lanes < 15].max(initial=0)) + 1
@@ -112,7 +118,7 @@ class ForwardingTables:
         subnet = self.subnet
         hosts = np.array([host.switch for host in subnet.hosts])
         parts = [subnet.cable_ends(), hosts, self.owners, self.following, np.array([self.lanes])]
-        parts += [part for part in (self.levels, *(self.rows or ())) if part is not None]
+        parts += [part for part in (self.levels, self.rising, *(self.rows or ())) if part is not None]
         checksum = 0
         for part in parts:
             checksum = zlib.crc32(np.asarray(part, dtype=np.uint64).tobytes(), checksum)
@@ -137,7 +143,9 @@ def read_tables(
     SpecError
         A damaged file, or one that belongs to another subnet.
     """
-    file = tables
+    file, rising = tables, rises_in(tables)
+    if rising is not None:
+        return _read_rising(subnet, Path(tables), rising, path_levels or lane_tables, lanes)
     if Path(file).is_dir():
         folder = Path(file)
         file = dump_in(folder)
@@ -194,7 +202,38 @@ def read_tables(
         "from the file" if said else _ASSUMED if given is None else "from --lanes",
         remarks,
         demand_of(subnet, lids, owners),
-        np.flatnonzero(~handed),
+        undelivered=np.flatnonzero(~handed),
+    )
+
+
+def _read_rising(
+    subnet: Subnet, folder: Path, file: Path, other: str | Path | None, lanes: int | None
+) -> ForwardingTables:
+    """Tables in a folder whose lanes rise at the switches that a file names."""
+    if other is not None:
+        raise SpecError(f"{show_file(other)}: {show_file(file)} says the lanes of these tables; leave it out")
+    if lanes is None:
+        said = report_in(folder).get("lanes")
+        lanes = said if isinstance(said, int) and 1 <= said < LEVELS else _FEW_LANES
+    require_lanes(lanes)
+    dump = dump_in(folder)
+    subnet = with_dumped_identifiers(subnet, dump)
+    lids, owners = destinations(subnet)
+    ports, remarks = read_forwarding(subnet, dump)
+    rising = read_rises(subnet, file)
+    return ForwardingTables(
+        subnet,
+        owners,
+        channels(subnet, ports, lids, owners),
+        None,
+        None,
+        lanes,
+        f"{rule_of(rising)}, up to lane {lanes - 1}, by {file}",
+        "from the file",
+        remarks,
+        demand_of(subnet, lids, owners),
+        rising,
+        np.flatnonzero(~handed_over(subnet, ports, lids, owners)),
     )
 
 
@@ -525,9 +564,16 @@ def with_lanes(
     following: NDArray[np.uint32],
     levels: NDArray[np.uint8],
     lanes: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
+    rising: tuple[NDArray[np.bool_], int] | None = None,
 ) -> ForwardingTables:
-    """Tables as they were made, with lane tables that have a row for every host's port."""
+    """Tables as they were made, with lane tables that have a row for every host's port.
+
+    `rising` says instead at which switches lanes rise, and how many there are.
+    """
     by_host = host_levels(subnet, levels)
+    if rising is not None:
+        rule = rule_of(rising[0])
+        return ForwardingTables(subnet, owners, following, None, None, rising[1], rule, rising=rising[0])
     if lanes is None:
         there = lanes_of_links(int(levels.max(initial=0)) + 1)
         return ForwardingTables(subnet, owners, following, by_host, None, there, "lane = service level")

@@ -13,6 +13,7 @@ from flitloom.fabric.netlist import written
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.ground.outputs import folder_for, write_files
 from flitloom.tables.by_destination.back import MOVED, back_from
+from flitloom.tables.by_destination.colours import RISES, rises
 from flitloom.tables.by_destination.manual import manual, options
 from flitloom.tables.by_destination.qos_policy import qos_policy
 from flitloom.tables.by_destination.remembered import FABRIC, FIRST, LOADED
@@ -28,6 +29,9 @@ SURVIVE = "survive.txt"
 #: Files that some tables have and others have not.
 _OPTIONAL = (
     "path-sl.txt",
+    "slvl.txt",
+    "sl2vl.dump",
+    RISES,
     "qos-policy.conf",
     "partitions.conf",
     "torus-2QoS.conf",
@@ -58,7 +62,7 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
     order = "".join(f"{tables.subnet.hosts[host].name}\n" for host in tables.recognition.host_order())
     texts: dict[str, str | Iterable[str | bytes]] = {
         **_loaded(tables, policy, facts | {"topology": tables.subnet.named}),
-        "slvl.txt": _slvl(tables),
+        **({"slvl.txt": _slvl(tables)} if tables.rising is None else {}),
         **({"host-order.txt": order} if order else {}),
         **({"torus-2QoS.conf": configuration} if configuration else {}),
         "README.txt": manual(tables, bool(configuration), bool(policy), bool(stages or back)),
@@ -122,7 +126,8 @@ def _loaded(
     return {
         "opensm-lfts.dump": _forwarding(tables),
         **({"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}),
-        "sl2vl.dump": _sl2vl(tables),
+        **({"sl2vl.dump": _sl2vl(tables)} if tables.rising is None else {}),
+        **({} if tables.rising is None else {RISES: rises(tables.subnet, tables.rising)}),
         "report.json": json.dumps(report, indent=2) + "\n",
         **({"qos-policy.conf": policy} if policy else {}),
         **({"partitions.conf": _PARTITION.format(level=multicast)} if multicast else {}),

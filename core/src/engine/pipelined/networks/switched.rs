@@ -19,6 +19,9 @@ pub enum Lanes {
     /// Tables of the switches: that of a switch begins at some row, and has one for every pair of a port that
     /// leads in (its cables in order, then its hosts) and a cable that leads out, with a lane per level.
     Tables(Vec<usize>, Vec<[u8; LEVELS]>),
+    /// Packets of hosts leave on lane 0, and the lane rises by one at switches that they pass, by switch, up to so many
+    /// lanes.
+    Rising(Vec<bool>, u8),
 }
 
 /// Which way packets go between the hosts of a graph.
@@ -78,6 +81,7 @@ impl Switched {
                 let lanes = entries.iter().flatten().filter(|&&lane| lane < 15);
                 1 + u32::from(lanes.max().copied().unwrap_or(0))
             }
+            Lanes::Rising(_, count) => (*count).max(1).into(),
         };
         Self {
             ports: following.iter().enumerate().map(port).collect(),
@@ -197,15 +201,21 @@ impl Network for Switched {
             .levels
             .as_ref()
             .map_or(0, |levels| usize::from(levels[row * self.hosts + packet.source as usize]));
+        let width = (last - first + 1) / self.count;
         let lane = match &self.lanes {
             Lanes::Levels(count) => level as u32 % u32::from((*count).max(1)),
             Lanes::Tables(start, entries) => {
                 let degree = usize::from(self.degree[here]);
                 u32::from(entries[start[here] + place.port * degree + usize::from(port)][level])
             }
+            Lanes::Rising(..) if place.enters => 0,
+            Lanes::Rising(rising, _) => {
+                // Channels that are left over belong to the last lane.
+                let before = ((place.channel - first) / width).min(self.count - 1);
+                before + u32::from(rising[here])
+            }
         };
         let lane = lane.min(self.count - 1);
-        let width = (last - first + 1) / self.count;
         let from = first + lane * width;
         Ways::one(port.into(), from, if lane + 1 == self.count { last } else { from + width - 1 })
     }
