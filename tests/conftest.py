@@ -23,13 +23,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 #: Cases of a test from which on a sample of them runs, but in rooms whose tests are short or sampled already.
 MANY, WHOLE = 6, {"house", "conformance", "golden"}
+#: Of so many costly tests, and cases, one runs.
+STEP = 5
 SEED = int(os.environ.get("PROPTEST_RNG_SEED", "1"))
 #: Read by type checkers only, never run; sessions of users, which run in folders of their own.
 collect_ignore = ["house/typed_user.py", "docs/walks"]
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave two of three costly tests, and of the cases of a test with many, to `make test-all`.
+    """Leave four of five costly tests, and of the cases of a test with many, to `make test-all`.
 
     Which, the seed says. Costly tests are measured only if all of them run.
     """
@@ -38,11 +40,11 @@ def pytest_collection_modifyitems(config, items):
     left, cases = [], defaultdict(count)
     many = Counter(map(_function, items))
     costly = {} if config.pluginmanager.has_plugin("measured") else costs.costly()
-    third = set(sorted(costly)[SEED % 3 :: 3])
+    chosen = set(sorted(costly)[SEED % STEP :: STEP])
     for item in items:
         is_whole = item.path.parent.name in WHOLE
-        is_left = _function(item) in costly and _function(item) not in third
-        is_one = many[_function(item)] < MANY or next(cases[_function(item)]) % 3 == SEED % 3
+        is_left = _function(item) in costly and _function(item) not in chosen
+        is_one = many[_function(item)] < MANY or next(cases[_function(item)]) % STEP == SEED % STEP
         left.append(is_whole or (is_one and not is_left))
     config.hook.pytest_deselected(items=[item for item, stays in zip(items, left, strict=True) if not stays])
     items[:] = [item for item, stays in zip(items, left, strict=True) if stays]
