@@ -200,7 +200,7 @@ def test_check_ends_with_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFi
         (["all-gather", "--mesh", "4x8", "--twist"], "wraps around in every dimension"),
         (["all-gather", "--torus", "4x4", "--root", "3"], "root: all-gather has none"),
         (["broadcast", "--torus", "4x4", "--root", "16"], "node 16"),
-        (["broadcast", "--torus", "4x4", "--fail", "node:0"], "node 0 has failed"),
+        (["broadcast", "--torus", "4x4", "--fail", "node:0", "--root", "0"], "node 0 has failed"),
         (["all-gather", "--torus", "4x4", "--chunks", "0"], "chunks: 0 is out of range"),
         (["all-gather", "--torus", "256x256", "--chunks", "9999999"], "moves"),
         (["all-gather", "--torus", "4x4", "--width", "1,1,1"], "width: 3 numbers for 2 dimensions"),

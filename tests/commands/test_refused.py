@@ -29,7 +29,7 @@ def test_a_file_that_a_verb_does_not_take_is_called_by_its_kind(capsys):
         "load curve tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables t",
         "load saturation tables.json --pattern rand": "tables.json: is a file of routing tables; write --tab",
         "simulate mesh.cfg --html page.html --booksim": "--booksim: prints what BookSim2 measures of the pac",
-        "simulate mesh.cfg --html page.html topology=fattree": "topology: is fattree; records, pages and ot",
+        "simulate mesh.cfg --html page.html topology=fattree": 'routing_function: "dor" is not known on fat',
         "simulate mesh.cfg --html page.html sim_count=2": "sim_count: is 2: records are of one run; give 1",
         "load curve mesh.cfg --store a.sqlite": "--store: does not go with a file of BookSim2; flitloom",
         "load saturation mesh.cfg --store a.sqlite": "--store: does not go with a file of BookSim2; flitloom",

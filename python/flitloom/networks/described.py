@@ -94,7 +94,7 @@ def _subnet(options: tuple[tuple[str, str], ...]) -> Subnet:
     try:
         places, routers, ends = described_network(list(options))
     except ValueError as error:
-        raise SpecError.at(f"options.{error.args[0]}", error.args[1]) from None
+        raise SpecError.at(*error.args) from None
     used = [0] * routers
 
     def port(router: int) -> int:
@@ -152,8 +152,7 @@ def require_described(topology: AnyNetwork, options: Mapping[str, str] | None) -
     try:
         described = network_of_options(options)
     except SpecError as error:
-        name = error.field.removeprefix("options.")
-        raise SpecError.at(f"router.options.{name}", error.problem, error.advice) from None
+        raise SpecError.at(f"router.options.{error.field}", error.problem, error.advice) from None
     if topology != described:
         raise SpecError.at(
             "router.options",
