@@ -194,13 +194,12 @@ impl Router {
             let place = format!("router.options.{}", error.option);
             spec_error(py, &place, Fault::at(place.clone(), error.text, ""))
         };
-        let options = options_of(options)?;
-        let rules = options.rules().map_err(refused)?;
+        let rules = options_of(options)?.rules().map_err(refused)?;
         if rules.nodes() != nodes {
             let text = format!("describe {} nodes, and the network has {nodes}", rules.nodes());
             return Err(spec_error(py, "router.options", text));
         }
-        Ok(Some((options.config().map_err(refused)?, rules)))
+        Ok(Some((Config::clone(&rules), rules)))
     }
 
     /// What the core takes, with so many channels where none are given.

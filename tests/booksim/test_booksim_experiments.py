@@ -10,6 +10,7 @@ import flitloom as fl
 from flitloom.booksim import Options, experiment, run
 from flitloom.commands import run as command
 from flitloom.load.bounds import ideal_loads, router_text
+from flitloom.networks.experiment import build_experiment
 
 SHORT = {"sample_period": "60", "max_samples": "3", "sim_type": "throughput", "warmup_periods": "1"}
 FILES = {
@@ -221,6 +222,29 @@ def test_options_are_of_the_network_that_they_describe(network):
     assert fl.Network("mesh 4x4", router).channels == 2
     with pytest.raises(fl.SpecError, match=r"router\.options: describe 4x4 mesh, and the network is "):
         fl.Network(network, router)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topology": "fattree", "k": "2"}, 'options.routing_function: "none" is not known on fattree'),
+        (
+            {"topology": "fly", "k": "2", "n": "2", "routing_function": "dest_tag"},
+            "options.topology: has links that lead one way",
+        ),
+        ({"topology": "torus", "k": "4"}, "options.topology: is 4x4 torus, whose nodes have coordinates"),
+        ({"topology": "fattree", "k": "x", "routing_function": "nca"}, "options.k: "),
+        ({"nope": "1"}, "options.nope: 'nope' is unknown"),
+    ],
+)
+def test_a_network_of_options_is_refused_by_its_option(options, said):
+    fields = {
+        "topology": {"options": options},
+        "router": {"model": "pipelined"},
+        "traffic": {"kind": "collective", "pattern": "rand"},
+    }
+    with pytest.raises(fl.SpecError, match=f"^{re.escape(f'topology.{said}')}"):
+        build_experiment(fields)
 
 
 def test_channels_buffer_and_latency_are_those_of_the_options():

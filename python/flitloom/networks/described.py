@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
-from flitloom._core import described_network, pipelined_options
+from pydantic import model_validator
+
+from flitloom._core import described_network
+from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
+from flitloom.networks.of_switches import OfSwitches
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.base import Checked, one_of
+from flitloom.spec.base import Checked, Problems, one_of
 from flitloom.spec.described import OPTIONS, grid_of_options, options_of
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Subnet
 
-_DEFAULTS = dict(pipelined_options())
 #: Options that describe a network and its routing function.
-_OF_NETWORKS = "topology k n c x y xr yr network_file use_noc_latency routing_function".split()  # noqa: SIM905 - as it stands in files
+_OF_NETWORKS = frozenset(f"{TABLES['topology']} routing_function".split())
 
 
-class Described(AnyNetwork):
+class Described(OfSwitches):
     """A network of switches as a file of BookSim2 has it: a fat tree, a flattened butterfly, a dragonfly, ...
 
     Its nodes are those of the file, and its switches the routers.
@@ -38,12 +41,6 @@ class Described(AnyNetwork):
     fattree of BookSim2 with 8 nodes - 12 16
     """
 
-    #: BookSim2 does not survive failed parts.
-    failed_nodes: ClassVar[tuple[int, ...]] = ()
-    failed_links: ClassVar[tuple[tuple[int, int], ...]] = ()
-    twist: ClassVar[bool] = False
-    place: ClassVar[str] = "topology"
-
     kind: Annotated[str, one_of("booksim")] = "booksim"
     options: Annotated[dict[str, str], Checked(options_of, OPTIONS)]
 
@@ -51,20 +48,25 @@ class Described(AnyNetwork):
 
         def __init__(self, *, options: Mapping[str, str]) -> None: ...
 
-    @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return len(self.subnet.hosts)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Refused: its nodes have no coordinates."""
-        return self.require_grid("coordinates are").sizes
+    @model_validator(mode="after")
+    def _is_known(self) -> Described:
+        try:
+            grid = grid_of_options(self.options)
+            if grid is not None:
+                raise SpecError.at(
+                    "topology", f"is {grid}, whose nodes have coordinates", f"give fl.{grid!r}"
+                )
+            self.subnet  # noqa: B018 - refuses what is not known
+        except SpecError as error:
+            problems = Problems()
+            problems.add_field("options", error)
+            problems.end()
+        return self
 
     @property
     def subnet(self) -> Subnet:
         """Its routers, cables and nodes."""
-        return _subnet(tuple(sorted(self.options.items())))
+        return _subnet(_sorted(self.options))
 
     def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself, by pipelined routers only."""
@@ -73,17 +75,17 @@ class Described(AnyNetwork):
         return None
 
     @property
-    def node_names(self) -> tuple[str, ...]:
-        """What its nodes are called."""
-        return tuple(host.name for host in self.subnet.hosts)
-
-    @property
     def shape(self) -> tuple[object, ...]:
         """The options."""
-        return (tuple(sorted(self.options.items())),)
+        return (_sorted(self.options),)
 
     def __str__(self) -> str:
         return f"{self.options['topology']} of BookSim2 with {counted(self.nodes, 'node')}"
+
+
+def _sorted(options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Options in one order, whatever that of their file."""
+    return tuple(sorted(options.items()))
 
 
 @lru_cache(maxsize=16)
@@ -127,9 +129,9 @@ def network_of_options(options: Mapping[str, str]) -> AnyNetwork:
     if grid is not None:
         return grid
     said = {name: value for name, value in options.items() if name in _OF_NETWORKS}
-    made = Described(options={"topology": _DEFAULTS["topology"], **said})
-    made.subnet  # noqa: B018 - refuses what is not known
-    return made
+    # Refuses what is not known by the name that the file has for it.
+    _subnet(_sorted(said))
+    return Described(options=said)
 
 
 def require_described(topology: AnyNetwork, options: Mapping[str, str] | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import (
     ConfigDict,
@@ -18,7 +18,8 @@ from pydantic import (
 from flitloom.errors import SpecError
 from flitloom.ground.digests import digest, require_same
 from flitloom.ground.numerals import counted
-from flitloom.spec.any_network import AnyNetwork, without_grid
+from flitloom.networks.of_switches import OfSwitches
+from flitloom.spec.any_network import without_grid
 from flitloom.spec.base import Checked, Problems, each, listed, problem, text
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
 from flitloom.spec.graph import Graph
@@ -55,7 +56,7 @@ _LISTS = {
 }
 
 
-class Fabric(AnyNetwork):
+class Fabric(OfSwitches):
     """A network of switches with hosts; packets go by tables by destination.
 
     Its nodes are the hosts, which have numbers and no coordinates.
@@ -87,12 +88,6 @@ class Fabric(AnyNetwork):
     >>> print(dragonfly, dragonfly.nodes)
     dragonfly(3,1,2) with 24 hosts 24
     """
-
-    #: What has failed is not in it.
-    failed_nodes: ClassVar[tuple[int, ...]] = ()
-    failed_links: ClassVar[tuple[tuple[int, int], ...]] = ()
-    twist: ClassVar[bool] = False
-    place: ClassVar[str] = "topology"
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [name]} for name in ("network", "graph", "direct")]}
@@ -163,16 +158,6 @@ class Fabric(AnyNetwork):
         return fields
 
     @property
-    def nodes(self) -> int:
-        """Number of hosts."""
-        return len(self.subnet.hosts)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Refused: its hosts have no coordinates."""
-        return self.require_grid("coordinates are").sizes
-
-    @property
     def subnet(self) -> Subnet:
         """Its switches, cables and hosts."""
         return _subnet_of(*self._named)
@@ -227,11 +212,6 @@ class Fabric(AnyNetwork):
     def tables_file(self) -> str | None:
         """The file or folder of its tables, if they are not searched for."""
         return self.tables
-
-    @property
-    def node_names(self) -> tuple[str, ...]:
-        """What its hosts are called."""
-        return tuple(host.name for host in self.subnet.hosts)
 
     @property
     def shape(self) -> tuple[object, ...]:

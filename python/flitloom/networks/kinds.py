@@ -34,9 +34,12 @@ def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
     given = {name: value for name, value in fields.items() if value is not None and name != "content"}
     if "cables" in given:
         return Graph(**given)
-    if "options" in given:
-        return Described(**given)
-    return grid_of_fields(given) or Fabric(**given)
+    return grid_of_fields(given) or _with_hosts(given)(**given)
+
+
+def _with_hosts(fields: Mapping[str, Any]) -> type[AnyNetwork]:
+    """What switches with hosts are that fields describe."""
+    return Described if "options" in fields else Fabric
 
 
 def described(what: AnyNetwork | str | Path, place: str = "topology", folder: Path = Path()) -> AnyNetwork:
@@ -123,8 +126,7 @@ def choose_model(data: Any, info: ValidationInfo) -> Any:
     if model != "pipelined" or not isinstance(topology, Mapping) or not OF_SWITCHES & set(topology):
         return data
     _refuse_two(topology, "topology: ")
-    kind = Described if "options" in topology else Fabric
-    return {**data, "topology": _chosen(kind, topology, info, "topology")}
+    return {**data, "topology": _chosen(_with_hosts(topology), topology, info, "topology")}
 
 
 def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> AnyNetwork:
@@ -137,8 +139,7 @@ def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: Vali
         made: Topology = handler(data)
         return made
     _refuse_two(data)
-    kind = Described if "options" in data else Product if is_product(data) else Fabric
-    chosen = _chosen(kind, data, info)
+    chosen = _chosen(Product if is_product(data) else _with_hosts(data), data, info)
     try:
         return chosen if chosen.subnet else run_by(chosen, None)
     except SpecError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from flitloom import _core
 from flitloom.errors import SpecError
@@ -78,6 +78,19 @@ class AnyNetwork(SpecModel):
         @property
         def twist(self) -> bool:
             """Whether it is a twisted torus."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other fields, and nothing that was found out from the old ones.
+
+        >>> import flitloom as fl
+        >>> less = fl.Product("full4 x ring3", failed_nodes=[1])
+        >>> less.grid.failed_nodes, less.model_copy(update={"failed_nodes": ()}).grid.failed_nodes
+        ((1,), ())
+        """
+        copy = super().model_copy(update=update, deep=deep)
+        for name in copy.__dict__.keys() - type(self).model_fields.keys():
+            del copy.__dict__[name]
+        return copy
 
     @property
     def grid(self) -> Grid | None:

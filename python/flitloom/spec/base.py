@@ -343,6 +343,11 @@ class Problems:
         first, more = problems_of(error)
         self.add(index, problem("several problems", problems=first, more=more))
 
+    def add_field(self, index: str | int, error: SpecError) -> None:
+        """Note what is wrong with a field of an entry."""
+        text = problem(error.problem, error.advice).message()
+        self.add(index, problem("several problems", problems=[([error.field], text)]))
+
     def text(self) -> str:
         """The problems of one thing as a message."""
         lines = [text for _, text in self.first]

@@ -32,7 +32,7 @@ def grid_of_fields(fields: Mapping[str, Any]) -> Topology | Product | None:
     given = {name: value for name, value in fields.items() if value is not None and name != "content"}
     if is_product(given):
         return Product(**given)
-    return None if {"network", "graph", "direct", "cables"} & set(given) else Topology(**given)
+    return None if {"network", "graph", "direct", "options", "cables"} & set(given) else Topology(**given)
 
 
 def torus_of(what: AnyNetwork | str | Path, known: str, advice: str = "") -> Topology:

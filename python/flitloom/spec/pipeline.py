@@ -85,9 +85,7 @@ def _with_options(data: Mapping[str, Any], problems: Problems) -> dict[str, Any]
     try:
         told = fields_of_options(options_of(data["options"]))
     except SpecError as error:
-        within = Problems()
-        within.add(error.field, problem(error.problem, error.advice))
-        problems.add("options", problem("several problems", problems=within.first))
+        problems.add_field("options", error)
         return dict(data)
     except PydanticCustomError:
         # The field itself is refused, with its place.

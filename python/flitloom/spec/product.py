@@ -194,11 +194,10 @@ class Product(AnyNetwork):
         grid = self.grid
         if max(grid.width) == 1:
             return self
-        failed: dict[str, Any] = {"failed_nodes": self.failed_nodes, "failed_links": self.failed_links}
         if any(grid.full) or any(grid.steps):
-            return Product(" x ".join(str(factor._replace(width=1)) for factor in self.factors), **failed)
-        kind, wrap = ("torus", grid.wraps) if any(grid.wraps) else ("mesh", None)
-        return Topology(kind=kind, sizes=grid.sizes, wrap=wrap, twist=grid.twist, **failed)
+            single = " x ".join(str(factor._replace(width=1)) for factor in self.factors)
+            return Product(single, failed_nodes=self.failed_nodes, failed_links=self.failed_links)
+        return self._of_rings_and_lines()
 
     def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself by routers of one cycle; pipelined ones follow tables between hosts of switches."""
@@ -214,12 +213,20 @@ class Product(AnyNetwork):
     def torus(self, what: str, advice: str = "") -> Topology:
         """The torus or mesh that it is, if it has rings and lines only."""
         self.require_plain(what, advice)
+        return self._of_rings_and_lines()
+
+    def _of_rings_and_lines(self) -> Topology:
+        """The torus or mesh of single links whose rings and lines it has."""
         grid = self.grid
-        kind = "torus" if any(grid.wraps) else "mesh"
-        wrap = grid.wraps if kind == "torus" else None
+        kind, wrap = ("torus", grid.wraps) if any(grid.wraps) else ("mesh", None)
         failed = self.failed_nodes, self.failed_links
         return Topology(
-            kind=kind, sizes=grid.sizes, wrap=wrap, failed_nodes=failed[0], failed_links=failed[1]
+            kind=kind,
+            sizes=grid.sizes,
+            wrap=wrap,
+            twist=grid.twist,
+            failed_nodes=failed[0],
+            failed_links=failed[1],
         )
 
     def require_one_cycle(self) -> None:

@@ -1,6 +1,6 @@
 //! What a subnet carries besides packets on the level of their own direction, and whether that can deadlock.
 
-use super::check::{Edge, LANES, waits_both_ways};
+use super::check::{Edge, LANES, vertex, waits_both_ways};
 use super::{Forwarding, LaneRule};
 use crate::fabric::Graph;
 use crate::routing::{Channel, Waits};
@@ -193,11 +193,6 @@ impl Known<'_> {
         }
         edges
     }
-}
-
-/// A channel and lane as one number.
-fn vertex(channel: u32, lane: u8) -> u32 {
-    channel * LANES as u32 + u32::from(lane)
 }
 
 /// Whether dependencies close a cycle with others that stand in an order.

@@ -198,6 +198,11 @@ impl Packets for LevelsAndLanes {
     }
 }
 
+/// A channel and lane as one number.
+pub(super) fn vertex(channel: u32, lane: u8) -> u32 {
+    channel * LANES as u32 + u32::from(lane)
+}
+
 /// The lanes of a set.
 fn lanes_of(set: u16) -> impl Iterator<Item = u8> {
     (0..LANES as u8).filter(move |lane| set >> lane & 1 != 0)
@@ -407,7 +412,6 @@ impl Context<'_> {
                     let own = || self.rule.lane(self.graph, switch, (arrived, 0), out, level);
                     edges.extend(lanes_of(packets.lanes(level, own)).map(|before| {
                         let to = self.rule.lane(self.graph, switch, (arrived, before), out, level);
-                        let vertex = |channel: u32, lane: u8| channel * LANES as u32 + u32::from(lane);
                         (vertex(channel, before), vertex(following, to))
                     }));
                 }
