@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -14,6 +14,7 @@ from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.bottlenecks import boxes, narrowest, parts_of_sums
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.flow import link_lengths
+from flitloom.collectives.latencies import Latencies
 from flitloom.collectives.least import Least, across, along, known_prices, least, least_rounds
 from flitloom.collectives.listing import NEAR, applying, counted_messages, finer_steps, in_rounds, pipelined
 from flitloom.collectives.prices import Prices
@@ -93,6 +94,8 @@ class Advice:
         Nodes with few links to those of other clusters, over which sums go; none if they bound no more.
     link_lengths : tuple of list of int
         From, to, length of links by which blocks of all-to-alls have far to go; none if they bound no more.
+    slow : Latencies or None
+        What links add to the time of rounds.
     """
 
     operation: str
@@ -112,6 +115,7 @@ class Advice:
     cut: tuple[int, ...] = ()
     clusters: tuple[list[int], ...] = ()
     link_lengths: tuple[list[int], ...] = ()
+    slow: Latencies | None = None
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size of those of which a plan is made.
@@ -164,6 +168,7 @@ class Advice:
                     "least": self.least(one),
                     "source": one.source,
                     "plan": self.is_made(number),
+                    **({} if self.slow is None else {"latency": sum(one.delays)}),
                 }
                 for number, one in enumerate(self.algorithms)
             ],
@@ -208,6 +213,7 @@ def weigh(
     operation: OperationName | str = "all-reduce",
     root: int | None = None,
     message: float | None = None,
+    latencies: Mapping[tuple[int, int], float] | None = None,
     told: Told = untold,
 ) -> Advice:
     """Compare algorithms: a round costs `alpha` plus the bytes of the busiest link by `bandwidth`.
@@ -233,13 +239,14 @@ def weigh(
     message : float, optional
         Seconds of every message of a node over a link beyond the first one of a round; without it a node
         sends at most as many messages as it has links.
+    latencies : mapping, optional
+        Seconds of links besides all else, by the nodes from and to which they lead.
     told : function
         Told now and then how much of how much is done.
 
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives.advice import weigh
     >>> advice = weigh(fl.Torus(8, 8), [1024, 2**20, 2**27], 1e-6, 50e9)
     >>> [advice.algorithms[advice.best(row)].name for row in range(3)]
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
@@ -252,36 +259,52 @@ def weigh(
     prices = known_prices(ground, operation)
     cut, clusters, lengths, proof = _proven(plan, operation, prices)
     told(55, 100)
-    mixed = () if message is None else prices
-    every = _every(plan, operation, plain, mixed, proof.every[-1], share(told, 100, 0.7, 1.0))
-    known, crowded = _by_crowd(every, ground, message)
+    among = (operation, plain, () if message is None else prices, proof.every[-1])
+    every = _every(plan, *among, share(told, 100, 0.7, 1.0))
+    slow = Latencies(ground, latencies, plan.root) if latencies else None
+    known, crowded = _by_crowd(every, ground, message, operation, slow)
+    cost, halved = (alpha, bandwidth, message, slow), operation == "all-reduce"
     return Advice(
         operation,
         tuple(sizes),
         tuple(known),
-        tuple(tuple(one.seconds(size, alpha, bandwidth, message or 0.0) for one in known) for size in sizes),
-        tuple(proof.seconds(ground, members, size, alpha, bandwidth, message) for size in sizes),
+        tuple(tuple(one.seconds(size, *cost[:2], message or 0.0) for one in known) for size in sizes),
+        tuple(proof.seconds(ground, members, size, *cost) for size in sizes),
         members,
         least_rounds(ground, members),
         plan,
         message,
         tuple(crowded),
-        tuple(tuple(one.seconds(size, alpha, bandwidth) for one in crowded) for size in sizes),
+        tuple(tuple(one.seconds(size, *cost[:2]) for one in crowded) for size in sizes),
         prices,
         proof,
-        tuple(proof.halved_seconds(ground, members, size, alpha, bandwidth, message) for size in sizes)
-        if operation == "all-reduce"
-        else (),
+        tuple(proof.halved_seconds(ground, members, size, *cost) for size in sizes if halved),
         cut,
         clusters,
         lengths,
+        slow,
     )
 
 
+def _delayed(one: Algorithm, operation: str, slow: Latencies) -> Algorithm:
+    """An algorithm with what links add to its rounds; to an estimate the slowest route every time."""
+    if one.plan is not None:
+        return replace(one, delays=slow.of_steps(one.plan))
+    if one.messages is None:
+        return replace(one, delays=(float(slow.slowest.max()),) * one.rounds)
+    return replace(one, delays=slow.of_rounds(one.of(operation, one.messages()), one.rounds))
+
+
 def _by_crowd(
-    every: Sequence[Algorithm], ground: Ground, message: float | None
+    every: Sequence[Algorithm],
+    ground: Ground,
+    message: float | None,
+    operation: str,
+    slow: Latencies | None,
 ) -> tuple[list[Algorithm], list[Algorithm]]:
     """Algorithms whose messages may be sent, and those that have too many if these have no cost."""
+    if slow is not None:
+        every = [_delayed(one, operation, slow) for one in every]
     if message is None:
         return [one for one in every if not any(one.crowd)], [one for one in every if any(one.crowd)]
     return [counted_messages(one, ground) if message else one for one in every], []

@@ -13,7 +13,7 @@ from flitloom.ground.lazy import xr
 from flitloom.ground.units import read_bandwidth, read_seconds, read_size
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.machine import Machine
-from flitloom.spec.speeds import in_equal_links
+from flitloom.spec.speeds import in_equal_links, latencies_of
 
 
 @one_network
@@ -48,7 +48,7 @@ def advise(
         Seconds of every message of a node over a link beyond the first one of a round, also as ``"50ns"``;
         without it a node sends at most as many messages as it has links.
     machine : Machine, str or path, optional
-        A file that says `alpha`, `bandwidth`, `message` and the speeds of links, instead of these.
+        A file that says `alpha`, `bandwidth`, `message` and what links differ in, instead of these.
 
     Returns
     -------
@@ -73,12 +73,22 @@ def advise(
     if isinstance(topology, str | Path):
         topology = direct_network(topology)
     message = read_seconds(message, "message", none=True) if isinstance(message, str) else message
+    latencies = None
     if machine is not None:
         read = machine if isinstance(machine, Machine) else Machine.read(machine)
+        latencies = latencies_of(topology, read)
         topology, equal = in_equal_links(topology, read)
         alpha, bandwidth, message = equal.round, equal.bandwidth, equal.message
-    cost = (alpha, bandwidth)
-    found = weigh(topology, given, *cost, operation=operation, root=root, message=message)
+    found = weigh(
+        topology,
+        given,
+        alpha,
+        bandwidth,
+        operation=operation,
+        root=root,
+        message=message,
+        latencies=latencies,
+    )
     return _labelled(found, str(topology))
 
 

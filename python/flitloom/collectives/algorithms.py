@@ -52,6 +52,8 @@ class Algorithm:
         are not counted.
     plan : CollectivePlan, optional
         The plan in steps that it is, if it is one.
+    delays : tuple of float
+        Per round the seconds that the latency of its links takes; empty if that is none.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Algorithm:
     messages: Callable[[], Messages] | None = field(default=None, compare=False)
     crowd: tuple[int, ...] = ()
     plan: CollectivePlan | None = field(default=None, compare=False)
+    delays: tuple[float, ...] = ()
 
     @property
     def is_made(self) -> bool:
@@ -83,7 +86,12 @@ class Algorithm:
         A round takes `alpha` s, a link transfers `bandwidth` bytes/s, and every message of a node over a link
         beyond the first one of a round takes `message` s.
         """
-        return self.rounds * alpha + sum(self.crowd) * message + self.factor * size / bandwidth
+        once = self.rounds * alpha + sum(self.crowd) * message + sum(self.delays)
+        return once + self.factor * size / bandwidth
+
+    def of(self, operation: str, messages: Messages) -> Messages:
+        """What an operation has of the messages of its all-reduce."""
+        return messages.of(operation, self.rounds if operation == "all-reduce" else 2 * self.rounds)
 
     def half(self, gathers: bool) -> Algorithm:
         """The all-gather of an all-reduce that has one, or the reduce-scatter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -91,13 +91,14 @@ def weigh_groups(
     *,
     operation: str = "all-reduce",
     message: float | None = None,
+    latencies: Mapping[tuple[int, int], float] | None = None,
     told: Told = untold,
 ) -> GroupedAdvice:
     """Compare algorithms for an operation in all groups at once, each over the links between its own nodes.
 
     Parameters
     ----------
-    topology, sizes, alpha, bandwidth, operation, message, told
+    topology, sizes, alpha, bandwidth, operation, message, latencies, told
         As of `flitloom.collectives.advice.weigh`; sizes are those of a group.
     groups : sequence of sequences of int
         The nodes of every group, as of `flitloom.collectives.groups.plan_groups`.
@@ -125,14 +126,30 @@ def weigh_groups(
     checked_groups(ground, groups)
     alike: dict[Any, list[tuple[int, ...]]] = {}
     for group in groups:
-        alike.setdefault((len(group), tuple(ground.cables_between(group))), []).append(tuple(group))
+        slow = tuple(sorted(_inside(group, latencies or {}).items()))
+        alike.setdefault((len(group), tuple(ground.cables_between(group)), slow), []).append(tuple(group))
     kinds = []
-    for number, ((count, cables), same) in enumerate(alike.items()):
+    for number, ((count, cables, slow), same) in enumerate(alike.items()):
         network = _box(ground, same[0], cables) or sub_network(count, cables, groups.index([*same[0]]))
         part = share(told, 100, number / len(alike), (number + 1) / len(alike))
-        advice = weigh(network, sizes, alpha, bandwidth, operation=operation, message=message, told=part)
+        advice = weigh(
+            network,
+            sizes,
+            alpha,
+            bandwidth,
+            operation=operation,
+            message=message,
+            latencies=dict(slow),
+            told=part,
+        )
         kinds.append(Alike(network, tuple(same), advice))
     return GroupedAdvice(tuple(kinds))
+
+
+def _inside(group: Sequence[int], latencies: Mapping[tuple[int, int], float]) -> dict[tuple[int, int], float]:
+    """Latencies of the links between the nodes of a group, by their places in it."""
+    place = {node: number for number, node in enumerate(group)}
+    return {(place[a], place[b]): value for (a, b), value in latencies.items() if a in place and b in place}
 
 
 def _box(ground: Ground, group: Sequence[int], cables: Sequence[tuple[int, int]]) -> Product | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
+from flitloom.collectives.latencies import Latencies
 from flitloom.collectives.nested import MOST_NODES
 from flitloom.collectives.prices import (
     Prices,
@@ -56,6 +57,7 @@ class Least:
         alpha: float,
         bandwidth: float,
         message: float | None = None,
+        slow: Latencies | None = None,
     ) -> float:
         """The least time of an operation: the least over all numbers of rounds.
 
@@ -74,8 +76,10 @@ class Least:
         message : float, optional
             Seconds of every message of a node over a link beyond the first one of a round; without it a node
             sends at most as many messages as it has links.
+        slow : Latencies, optional
+            What links add to rounds.
         """
-        starts = _starts(ground, members, len(self.every), alpha, message)
+        starts = _starts(ground, members, len(self.every), alpha, message, slow)
         return min(start + self.of(max(rounds, 1)) * size / bandwidth for rounds, start in starts.items())
 
     def halved_seconds(
@@ -86,9 +90,10 @@ class Least:
         alpha: float,
         bandwidth: float,
         message: float | None = None,
+        slow: Latencies | None = None,
     ) -> float:
         """The same of all-reduces that scatter, then gather: both take as many rounds as one alone needs."""
-        starts = _starts(ground, members, len(self.halves), alpha, message)
+        starts = _starts(ground, members, len(self.halves), alpha, message, slow)
         return min(
             one_start + other_start + self.of(max(one + other, 2), halved=True) * size / bandwidth
             for (one, one_start), (other, other_start) in product(starts.items(), repeat=2)
@@ -96,13 +101,18 @@ class Least:
 
 
 def _starts(
-    ground: Ground, members: int, rounds: int, alpha: float, message: float | None
+    ground: Ground, members: int, rounds: int, alpha: float, message: float | None, slow: Latencies | None
 ) -> dict[int, float]:
-    """Seconds of numbers of rounds besides their bytes: enough rounds, or fewer with more messages."""
+    """Seconds of numbers of rounds besides their bytes: enough rounds, or fewer with more messages.
+
+    The chain of messages by which the farthest two hear of each other takes the latency of its links.
+    """
     fewest = least_rounds(ground, members)
     first = fewest if message is None else min(fewest, 1)
     return {
-        turns: turns * alpha + (message or 0.0) * further_messages(ground, members, turns)
+        turns: turns * alpha
+        + (message or 0.0) * further_messages(ground, members, turns)
+        + (0.0 if slow is None else slow.least(turns))
         for turns in range(first, max(fewest, rounds) + 1)
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from flitloom.collectives.advice import Advice, weigh
@@ -35,6 +36,7 @@ def make_rounds(
     bandwidth: float,
     *,
     message: float | None = None,
+    latencies: Mapping[tuple[int, int], float] | None = None,
 ) -> RoundsPlan:
     """A plan in rounds of an algorithm that advice names.
 
@@ -52,11 +54,11 @@ def make_rounds(
         Seconds a round costs besides its bytes.
     bandwidth : float
         Bytes per second of a link in one direction.
-    twist : bool
-        Whether the torus is twisted.
     message : float, optional
         Seconds of every message of a node over a link beyond the first one of a round; without it a node
         sends at most as many messages as it has links.
+    latencies : mapping, optional
+        Seconds of links besides all else, by the nodes from and to which they lead.
 
     Raises
     ------
@@ -70,7 +72,9 @@ def make_rounds(
     >>> make_rounds(fl.Product("full8"), "all-reduce", "best", 1024, 1e-6, 50e9)
     RoundsPlan(all-reduce on full8, one shot: 1 round, 1 of the vector, 1.02 us)
     """
-    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, message=message)
+    advice = weigh(
+        topology, [size], alpha, bandwidth, operation=operation, message=message, latencies=latencies
+    )
     chosen = choose(advice, 0, algorithm)
     if chosen.messages is None:
         raise SpecError.at("algorithm", f"{chosen.name} is planned in steps", "leave the algorithm out")
@@ -114,8 +118,7 @@ def from_messages(
 ) -> RoundsPlan:
     """A plan of the messages of an algorithm; `told` is told how many of how many rounds are done."""
     ground, operation = advice.plan.ground, advice.operation
-    scattered_too = algorithm.rounds if operation == "all-reduce" else 2 * algorithm.rounds
-    messages = messages.of(operation, scattered_too)
+    messages = algorithm.of(operation, messages)
     # Blocks of all-to-alls are of one length, and the rounds of comparisons have as many messages.
     loads = (
         [load * messages.pieces for load in algorithm.loads]
@@ -138,8 +141,9 @@ def from_messages(
         "message": advice.message,
         "bandwidth": bandwidth,
         "seconds": 0.0,
+        "latencies": [] if advice.slow is None else advice.slow.rows(),
         "bound": advice.proof.seconds(
-            ground, len(advice.plan.members), size, alpha, bandwidth, advice.message
+            ground, len(advice.plan.members), size, alpha, bandwidth, advice.message, advice.slow
         ),
         "prices": [
             Priced(
@@ -162,5 +166,5 @@ def from_messages(
     }
     made = RoundsPlan.model_construct(**fields)
     further = sum(crowding(messages_by_round, ground.most_links)) * (advice.message or 0.0)
-    seconds = taken(loads, made.total, size, alpha, bandwidth) + further
+    seconds = taken(loads, made.total, size, alpha, bandwidth) + further + sum(algorithm.delays)
     return made.model_copy(update={"seconds": seconds})

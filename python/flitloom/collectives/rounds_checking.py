@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.collectives.advice import IN_ROUNDS
+from flitloom.collectives.latencies import latencies_of_plan, round_latencies
 from flitloom.collectives.least import least, with_chunks
 from flitloom.collectives.rounds_plan import RoundsPlan
 from flitloom.collectives.telling import Told, telling, untold
@@ -60,6 +61,7 @@ def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
     problems: list[str] = []
     loads: list[float] = []
     messages: list[int] = []
+    delays: tuple[float, ...] = ()
     try:
         _head(plan)
         led = _Led(plan) if plan.symmetries else None
@@ -68,6 +70,7 @@ def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
         replay = _Replay(plan, led)
         loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(telling(by_round, told, 1))]
         replay.end(problems)
+        delays = round_latencies(plan)
     except SpecError as error:
         problems.append(str(error))
     if len(loads) != len(plan.loads) or not all(
@@ -79,7 +82,7 @@ def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
         problems.append(f"messages: the file says {plan.messages}, a node has up to {most} in a round")
     total = float(sum(loads))
     factor = total / plan.total
-    seconds = plan.rounds * plan.alpha + factor * plan.size / plan.bandwidth
+    seconds = plan.rounds * plan.alpha + factor * plan.size / plan.bandwidth + sum(delays)
     if plan.message:
         # Of the messages over a link all but the first one.
         links = plan.ground.most_links
@@ -116,7 +119,8 @@ def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
         known = with_chunks(plan.ground, plan.prices)
         given = (plan.cut, plan.clusters, plan.link_lengths)
         proof = least(plan.ground, plan.operation, members, known, *given)
-        found = proof.seconds(plan.ground, members, plan.size, plan.alpha, plan.bandwidth, plan.message)
+        cost = (plan.alpha, plan.bandwidth, plan.message, latencies_of_plan(plan))
+        found = proof.seconds(plan.ground, members, plan.size, *cost)
         if plan.bound > found * (1 + 1e-9):
             problems.append(f"bound: the file says {plan.bound:.6g} s, its prices prove {found:.6g}")
     except SpecError as error:

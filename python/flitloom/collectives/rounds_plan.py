@@ -33,7 +33,9 @@ MOST_ROWS = 1 << 20
 MOST_LISTED = 1 << 22
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
 #: Fields that a file has only where they say something.
-_SELDOM = ("owned", "lengths", "messages", "message", "bound", "cut", "clusters", "link_lengths")
+_SELDOM = (
+    *("owned", "lengths", "messages", "message", "latencies", "bound", "cut", "clusters", "link_lengths"),
+)
 
 #: Round, sender, receiver, first part, number of parts.
 Row = tuple[int, int, int, int, int]
@@ -162,6 +164,11 @@ class RoundsPlan(Frozen):
         "a node sends at most as many messages as it has links.",
     )
     bandwidth: float = Field(ge=1, lt=2**60, description="Bytes per second of a link in one direction.")
+    latencies: list[tuple[Whole, Whole, Annotated[float, Field(ge=0, lt=2**20)]]] = Field(
+        default=[],
+        description="From, to, seconds of links that a message takes besides all else, the sum over its "
+        "route; a round takes those of its slowest message.",
+    )
     seconds: float = Field(gt=0, description="How long the operation takes.")
     bound: Annotated[float, Field(gt=0)] | None = Field(
         default=None, description="Seconds that every plan in rounds takes at least."
@@ -378,11 +385,17 @@ def further_messages(plan: RoundsPlan) -> int:
     >>> further_messages(plan)  # fifteen messages over four links
     3
     """
+    return sum(crowding(most_messages(messages_of(plan), plan.rounds), plan.ground.most_links))
+
+
+def messages_of(plan: RoundsPlan) -> Messages:
+    """The messages of a plan."""
     sums, moves = ([(a, b, c, d, e) for a, b, c, d, e in rows] for rows in (plan.sums, plan.moves))
     partials = [tuple(row) for row in plan.partials]
     led = tuple(map(tuple, plan.symmetries))
-    messages = Messages(plan.pieces, plan.alike, sums, moves, partials, symmetries=led)
-    return sum(crowding(most_messages(messages, plan.rounds), plan.ground.most_links))
+    return Messages(
+        plan.pieces, plan.alike, sums, moves, partials, plan.owned, tuple(plan.lengths), symmetries=led
+    )
 
 
 def taken(loads: list[float], total: int, size: float, alpha: float, bandwidth: float) -> float:

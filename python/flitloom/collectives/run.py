@@ -233,6 +233,8 @@ def beside_model(hops: Hops, run: CollectiveRun) -> dict[str, Any]:
     if hops.steps > routed:
         more = counted(hops.steps - routed, "step")
         told.append(f"a chunk is kept at every node on its route until the next link is free: {more} more")
+    if hops.plan.latencies:
+        told.append("links of the plan have several latencies, and links of routers have one")
     if waited := run.for_ports.total():
         told.append(f"chunks waited {counted(waited, 'cycle')} in all for ports")
     model = round(hops.evenly * run.flits + rounds * hop, 3)
@@ -244,7 +246,7 @@ def beside_model(hops: Hops, run: CollectiveRun) -> dict[str, Any]:
     return {
         "rounds": rounds,
         "model_cycles": int(model) if model == int(model) else model,
-        "differences": told if run.cycles != model else [],
+        "differences": told if run.cycles != model or hops.plan.latencies else [],
     }
 
 

@@ -30,6 +30,7 @@ def microseconds(found: Placement, machine: Machine) -> dict[str, float]:
     >>> microseconds(place(fl.Torus(4, 4), traffic, effort=1), Machine())
     {'placed': 1.08, 'row_major': 1.08, 'bound': 1.08}
     """
+    machine.require_equal_links("placements are")
     bandwidth = machine.bandwidth
     phases = found.phases or (found,)
 

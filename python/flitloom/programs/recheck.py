@@ -1405,6 +1405,12 @@ class Rounds:
         need(len(self.members) > 1, "topology: fewer than two nodes take part")
         self.pieces = whole(document["pieces"], 1, 1 << 16, "pieces")
         self.message = document.get("message")
+        self.latencies = {}
+        for start, end, value in document.get("latencies", []):
+            need((start, end) in self.network.links, "latencies: there is no such link")
+            need((start, end) not in self.latencies, "latencies: a link has two")
+            need(0 <= value < 1 << 20, "latencies: seconds are needed")
+            self.latencies[start, end] = value
         self.alike, self.owned = document["alike"], document.get("owned", True)
         need(self.owned or (self.name == "all-reduce" and not self.alike), "owned: nodes have a share here")
         self.parts = self.pieces * (len(self.members) if self.owned else 1)
@@ -1510,7 +1516,7 @@ class Rounds:
                 if self.pairs:
                     ends = [self.members[part % self.pieces * len(self.members) // self.pieces]]
                 wanted += [(node, part) for node in ends]
-        by_round = [[] for _ in range(self.count)]
+        by_round, pairs = [[] for _ in range(self.count)], [set() for _ in range(self.count)]
         for adds, row in self.rows:
             turn, start, end, first, count, *made = (whole(value, 0, 1 << 32, "a row") for value in row)
             problem = ""
@@ -1529,6 +1535,8 @@ class Rounds:
             if problem:
                 raise Refused(f"{row}: {problem}")
             by_round[turn].append((adds, start, end, range(first, first + count), made))
+            pairs[turn].add((start, end))
+        self.slowed = self.delay(pairs)
         every = [self.spread(turn, rows) for turn, rows in enumerate(by_round)]
         self.messages = max(every, default=0)
         # Messages of a node over a link beyond the first one.
@@ -1536,6 +1544,37 @@ class Rounds:
         most = [self.send(turn, has, rows) for turn, rows in enumerate(told(by_round, "rounds", 1))]
         need(all(has.get(place) == full for place in wanted), "a node does not get a part, or not all of it")
         return most
+
+    def delay(self, pairs):
+        """Seconds that links with a latency add to the rounds of messages: in each its slowest route."""
+        if not self.latencies:
+            return 0.0
+        count, ends, total = self.network.count, {}, 0.0
+        for row in pairs:
+            every = row
+            if self.alike:
+                every = {(self.sums[node][a], self.sums[node][b]) for a, b in row for node in range(count)}
+            elif self.moved:
+                every = {(one[a], one[b]) for a, b in row for one in self.moved}
+            slowest = 0.0
+            for start, end in every:
+                if end not in ends:
+                    ends[end] = self.slowest_to(end)
+                need(start in ends[end], f"node {end} cannot be reached from node {start}")
+                slowest = max(slowest, ends[end][start])
+            total += slowest
+        return total
+
+    def slowest_to(self, end):
+        """By node the seconds of its slowest minimal route to a node."""
+        far, found = self.far(end, True), {end: 0.0}
+        for node in sorted(far, key=far.__getitem__)[1:]:
+            found[node] = max(
+                self.latencies.get((node, other), 0.0) + found[other]
+                for other in self.network.next[node]
+                if far.get(other) == far[node] - 1
+            )
+        return found
 
     def spread(self, turn, rows):
         """The most nodes that one sends to, or receives from; `Refused` above the links of a node.
@@ -1971,13 +2010,22 @@ def least_seconds(plan, document):
     fewest = 0
     while (1 + links) ** fewest < nodes:
         fewest += 1
-    found = []
+    # Links with a latency: the least of one, and of a way between the two nodes that are farthest apart.
+    nearest, farthest, found = 0.0, 0.0, []
+    if plan.latencies:
+        ahead = {}
+        for start, end in plan.network.links:
+            ahead.setdefault(start, []).append((end, plan.latencies.get((start, end), 0.0)))
+        nearest = min(length for row in ahead.values() for _, length in row)
+        every = [shortest(node, ahead) for node in plan.members]
+        farthest = max(ways[other] for ways in every for other in plan.members)
     for rounds in range(1 if plan.message is not None else fewest, max(fewest, len(least)) + 1):
         # Messages over a link, so that every node can have heard of all.
         counts = [1] * rounds
         while prod(1 + links * count for count in counts) < nodes:
             counts[counts.index(min(counts))] += 1
         start = rounds * document["alpha"] + (sum(counts) - rounds) * (plan.message or 0)
+        start += max(rounds * nearest, farthest)
         vectors = least[min(rounds, len(least)) - 1]
         found.append(start + vectors * document["size"] / document["bandwidth"])
     return min(found)
@@ -1994,7 +2042,7 @@ def verified_rounds(document):
     need(claimed in (None, plan.messages), f"messages: a node has up to {plan.messages} in a round")
     factor = sum(most) / plan.before[plan.pieces if plan.pairs else -1]
     bytes_ = document["size"] / document["bandwidth"]
-    seconds = plan.count * document["alpha"] + float(factor) * bytes_
+    seconds = plan.count * document["alpha"] + float(factor) * bytes_ + plan.slowed
     if plan.message is not None:
         need(0 <= plan.message < float("inf"), "message: seconds are needed")
         seconds += plan.further * plan.message

@@ -16,6 +16,7 @@ from flitloom.spec.base import Checked, Closed, explain, problem, whole
 
 #: Most cycles of a link of routers whose queues, of up to 1024 flits, keep it busy.
 MOST_LATENCY = 500
+UNITS = 'write e.g. "50GB/s", "1us" or "1KiB"'
 
 
 def _in_units(read: Callable[[str, str], float]) -> Checked:
@@ -23,7 +24,7 @@ def _in_units(read: Callable[[str, str], float]) -> Checked:
 
     def check(value: Any, _: Any = None) -> float:
         if not isinstance(value, str):
-            raise problem(f"{show(value)} is not a text with a unit", 'write e.g. "50GB/s", "1us" or "1KiB"')
+            raise problem(f"{show(value)} is not a text with a unit", UNITS)
         try:
             return read(value, "value")
         except SpecError as error:
@@ -34,6 +35,41 @@ def _in_units(read: Callable[[str, str], float]) -> Checked:
 
 def _seconds(text: str, place: str) -> float:
     return read_seconds(text, place, none=True)
+
+
+class LinkClass(Closed):
+    """What is said of the links of a class: a bandwidth as a text, or a table.
+
+    Examples
+    --------
+    >>> LinkClass.model_validate("100GB/s").bandwidth
+    100000000000.0
+    >>> LinkClass(**{"latency": "2us"}).latency
+    2e-06
+    """
+
+    bandwidth: Annotated[float, _in_units(read_bandwidth)] | None = Field(
+        default=None, description="In one direction, e.g. 100GB/s; bytes per second. That of all without."
+    )
+    latency: Annotated[float, _in_units(_seconds)] | None = Field(
+        default=None,
+        description="What a message over such a link takes besides round and bytes, e.g. 2us; seconds.",
+    )
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _text_is_bandwidth(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            return data
+        if not isinstance(data, str):
+            raise problem(f"{show(data)} is not a text with a unit", UNITS)
+        return {"bandwidth": data}
+
+    @pydantic.model_validator(mode="after")
+    def _says_something(self) -> LinkClass:
+        if self.bandwidth is None and self.latency is None:
+            raise problem("says nothing of links", 'write a bandwidth or a latency, e.g. latency = "2us"')
+        return self
 
 
 class Machine(Closed):
@@ -66,9 +102,9 @@ class Machine(Closed):
     flit: Annotated[float, _in_units(read_size)] = Field(
         default=256.0, description="What a link transfers in a cycle, e.g. 256B; bytes."
     )
-    links: dict[str, Annotated[float, _in_units(read_bandwidth)]] = Field(
+    links: dict[str, LinkClass] = Field(
         default={},
-        description="Bandwidth of links that have another one, by dimension (x, y, ...) or cable (3-4).",
+        description="Links with another bandwidth or a latency, by dimension (x, y, ...) or cable (3-4).",
     )
 
     @classmethod
@@ -133,8 +169,31 @@ class Machine(Closed):
         >>> fields
         {'latency': 3, 'buffer': 8}
         """
+        self.require_equal_links("routers are")
         latency = router.setdefault("latency", self.latency)
         router.setdefault("buffer", max(2 * latency + 2, 4))
+
+    @property
+    def speeds(self) -> dict[str, float]:
+        """Bandwidth of links that have another one, by dimension or cable."""
+        return {name: one.bandwidth for name, one in self.links.items() if one.bandwidth is not None}
+
+    @property
+    def latencies(self) -> dict[str, float]:
+        """Seconds of links whose latency is said, by dimension or cable."""
+        return {name: one.latency for name, one in self.links.items() if one.latency is not None}
+
+    def require_no_latencies(self, why: str) -> None:
+        """Refuse latencies of links.
+
+        >>> machine = Machine(**{"links": {"x": {"latency": "2us"}}})
+        >>> machine.require_no_latencies("links of routers are alike")
+        Traceback (most recent call last):
+            ...
+        flitloom.errors.SpecError: machine.links.x.latency: links of routers are alike; leave it out
+        """
+        for name in (name for name, latency in self.latencies.items() if latency):
+            raise SpecError.at(f"machine.links.{show(name)[1:-1]}.latency", why, "leave it out")
 
     def require_equal_links(self, what: str) -> None:
         """Refuse links of unequal speed, which `what` does not know.
@@ -144,6 +203,7 @@ class Machine(Closed):
             ...
         flitloom.errors.SpecError: machine.links: placements are for links of one speed; leave it out
         """
+        self.require_no_latencies(f"{what} for links of one latency")
         if self.links:
             raise SpecError.at("machine.links", f"{what} for links of one speed", "leave it out")
 

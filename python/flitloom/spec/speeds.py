@@ -1,4 +1,7 @@
-"""Links of unequal speed: a network in which a link that is k times as fast is k links side by side."""
+"""Links of unequal speed: a network in which a link that is k times as fast is k links side by side.
+
+Their latency is listed by link.
+"""
 
 from __future__ import annotations
 
@@ -49,15 +52,9 @@ def in_equal_links(topology: AnyNetwork, machine: Machine) -> tuple[AnyNetwork, 
     if not machine.links:
         return topology, machine
     ground = Ground(topology).without_failures()
-    by_dimension = {name: speed for name, speed in machine.links.items() if name in DIMENSIONS}
-    dimensions = 0 if topology.grid is None else len(topology.grid.sizes)
-    for name in by_dimension:
-        if DIMENSIONS.index(name) >= dimensions:
-            raise SpecError.at(f"machine.links.{name}", f"{topology} has {counted(dimensions, 'dimension')}")
-    by_cable = _by_cable(ground, {k: v for k, v in machine.links.items() if k not in by_dimension})
-    speeds = {
-        ends: by_cable.get(ends) or _along(ground, ends, by_dimension, machine) for ends in ground.links
-    }
+    named = machine.speeds
+    by_cable = _by_cable(ground, named)
+    speeds = {ends: round(speed) for ends, speed in _of_links(ground, named, machine.bandwidth).items()}
     unit = gcd(*speeds.values())
     widths = {ends: speed // unit for ends, speed in speeds.items()}
     if max(widths.values()) > WIDEST:
@@ -68,9 +65,41 @@ def in_equal_links(topology: AnyNetwork, machine: Machine) -> tuple[AnyNetwork, 
             "round the speeds",
         )
     equal = machine.model_copy(update={"bandwidth": float(unit), "links": {}})
+    if not named:
+        return topology, equal
     if by_cable or ground.twist or topology.grid is None:
         return _graph(topology, ground, widths), equal
     return _product(topology, ground, widths), equal
+
+
+def latencies_of(topology: AnyNetwork, machine: Machine) -> dict[Cable, float]:
+    """Seconds of links that have a latency, by the nodes from and to which they lead.
+
+    Raises
+    ------
+    SpecError
+        The machine names what the network does not have.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.machine import Machine
+    >>> latencies_of(fl.Mesh(3), Machine(**{"links": {"1-2": {"latency": "2us"}}}))
+    {(1, 2): 2e-06, (2, 1): 2e-06}
+    """
+    if not machine.latencies:
+        return {}
+    every = _of_links(Ground(topology).without_failures(), machine.latencies, 0.0)
+    return {ends: value for ends, value in every.items() if value}
+
+
+def _of_links(ground: Ground, named: Mapping[str, float], usual: float) -> dict[Cable, float]:
+    """What is said of every link by its cable, else by its dimension; `usual` of others."""
+    by_cable = _by_cable(ground, named)
+    return {
+        ends: by_cable[ends] if ends in by_cable else _along(ground, ends, named, usual)
+        for ends in ground.links
+    }
 
 
 def require_speeds(ground: Ground, machine: Machine) -> Machine:
@@ -90,6 +119,7 @@ def require_speeds(ground: Ground, machine: Machine) -> Machine:
     >>> require_speeds(Ground(fl.Product("ring4*2 x ring4")), machine).bandwidth
     50000000000.0
     """
+    machine.require_no_latencies("links of routers have one latency")
     if not machine.links:
         return machine
     network, equal = in_equal_links(ground.topology.single, machine)
@@ -102,14 +132,27 @@ def require_speeds(ground: Ground, machine: Machine) -> Machine:
     return equal
 
 
-def _by_cable(ground: Ground, named: Mapping[str, float]) -> dict[Cable, int]:
-    """Speeds of links whose cables are named by the numbers or names of their nodes."""
+def _by_cable(ground: Ground, named: Mapping[str, float]) -> dict[Cable, float]:
+    """What is said of links whose cables are named by the numbers or names of their nodes.
+
+    Raises
+    ------
+    SpecError
+        A name is that of no dimension and no cable.
+    """
+    grid = ground.topology.grid
+    dimensions = 0 if grid is None else len(grid.sizes)
     names = ground.topology.node_names
     texts = {f"{a}-{b}": (a, b) for a, b in ground.links}
     if names:
         texts |= {f"{names[a]}-{names[b]}": (a, b) for a, b in ground.links}
-    found: dict[Cable, int] = {}
-    for name, speed in named.items():
+    found: dict[Cable, float] = {}
+    for name, value in named.items():
+        if name in DIMENSIONS:
+            if DIMENSIONS.index(name) >= dimensions:
+                many = counted(dimensions, "dimension")
+                raise SpecError.at(f"machine.links.{name}", f"{ground.topology} has {many}")
+            continue
         if name not in texts:
             raise SpecError.at(
                 f"machine.links.{show(name)[1:-1]}",
@@ -117,17 +160,17 @@ def _by_cable(ground: Ground, named: Mapping[str, float]) -> dict[Cable, int]:
                 'write e.g. x = "100GB/s", or "0-1" = "25GB/s" for a cable',
             )
         a, b = texts[name]
-        found |= {(a, b): round(speed), (b, a): round(speed)}
+        found |= {(a, b): value, (b, a): value}
     return found
 
 
-def _along(ground: Ground, ends: Cable, by_dimension: Mapping[str, float], machine: Machine) -> int:
-    """The speed of a link along its dimension."""
+def _along(ground: Ground, ends: Cable, named: Mapping[str, float], usual: float) -> float:
+    """What is said of a link by its dimension."""
+    if not any(name in DIMENSIONS for name in named):
+        return usual
     here, there = (ground.point(node) for node in ends)
     place = next((number for number, (a, b) in enumerate(zip(here, there, strict=True)) if a != b), 0)
-    return round(
-        by_dimension.get(DIMENSIONS[place], machine.bandwidth) if by_dimension else machine.bandwidth
-    )
+    return named.get(DIMENSIONS[place], usual)
 
 
 def _product(topology: AnyNetwork, ground: Ground, widths: Mapping[Cable, int]) -> AnyNetwork:

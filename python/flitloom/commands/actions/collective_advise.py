@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 from flitloom.spec.machine import Machine
 from flitloom.spec.product import network_of
+from flitloom.spec.speeds import latencies_of
 
 
 def run(where: Where, weighed: Weighed) -> None:
@@ -34,10 +35,13 @@ def run(where: Where, weighed: Weighed) -> None:
     root = root_of(weighed.root, topology, where)
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
-    topology, machine = equal_links(topology, costs(weighed))
+    machine = costs(weighed)
+    latencies = latencies_of(topology, machine)
+    unequal = bool(machine.links)
+    topology, machine = equal_links(topology, machine)
     machine.require_ports(Ground(topology).most_links)
     if weighed.groups is not None:
-        _in_groups(topology, where, weighed, machine, sizes)
+        _in_groups(topology, where, weighed, machine, sizes, latencies, unequal)
         return
     with screen.progress("comparison of algorithms", "percent") as told:
         advice = weigh(
@@ -48,6 +52,7 @@ def run(where: Where, weighed: Weighed) -> None:
             operation=weighed.operation,
             root=root,
             message=machine.message,
+            latencies=latencies,
             told=told,
         )
         compared = compare(topology, advice.plan)
@@ -66,6 +71,8 @@ def _in_groups(
     weighed: Weighed,
     machine: Machine,
     sizes: list[float],
+    latencies: Mapping[tuple[int, int], float],
+    unequal: bool,
 ) -> None:
     """Compare the algorithms of all groups, and print the slowest one for every size."""
     if weighed.chart is not None or weighed.root is not None:
@@ -80,6 +87,7 @@ def _in_groups(
             machine.bandwidth,
             operation=weighed.operation,
             message=machine.message,
+            latencies=latencies,
             told=told,
         )
     if weighed.json:
@@ -105,7 +113,7 @@ def _in_groups(
         ["size", "slowest group", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"], rows
     )
     screen.echo("every group uses the links between its own nodes only; all end with the slowest one")
-    if slowest.network.grid is not None and not machine.links:
+    if slowest.network.grid is not None and not unequal:
         size = show_size(sizes[-1])
         command = _command(Where(network=str(slowest.network)), weighed, size)
         screen.echo(f"plan of one of the slowest groups for {size}: {command}")
@@ -146,12 +154,15 @@ def _print(advice: Advice, compared: list[dict[str, Any]], command: str, topolog
         (one, "yes" if advice.is_made(number) else "estimate") for number, one in enumerate(advice.algorithms)
     ]
     every += [(one, "with --message-cost") for one in advice.crowded]
+    columns = ["algorithm", "rounds", "bytes on a link", "least", "messages", "plan", "source"]
+    columns[2:2] = [] if advice.slow is None else ["latency us"]
     screen.print_table(
-        ["algorithm", "rounds", "bytes on a link", "least", "messages", "plan", "source"],
+        columns,
         [
             [
                 one.name,
                 one.rounds,
+                *([] if advice.slow is None else [round(1e6 * sum(one.delays), 4)]),
                 round(one.factor, 4),
                 round(advice.least(one), 4),
                 1 + max(one.crowd, default=0),

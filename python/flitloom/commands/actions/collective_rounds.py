@@ -18,7 +18,7 @@ from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 from flitloom.spec.machine import Machine
 from flitloom.spec.product import network_of
-from flitloom.spec.speeds import in_equal_links
+from flitloom.spec.speeds import in_equal_links, latencies_of
 
 
 def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None:
@@ -40,7 +40,9 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     say_who_takes_part(topology, ADDS if operation == "reduce" else "only forward")
     root = root_of(planned.root, topology, where)
     size = read_size(asked.size, "--size")
-    topology, machine = equal_links(topology, costs(asked))
+    machine = costs(asked)
+    latencies = latencies_of(topology, machine)
+    topology, machine = equal_links(topology, machine)
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
     machine.require_ports(Ground(topology).most_links)
     made = None
@@ -53,6 +55,7 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
             operation=operation,
             root=root,
             message=message,
+            latencies=latencies,
             told=share(told, 100, 0.0, 0.6),
         )
         chosen = choose(advice, 0, asked.algorithm)
@@ -85,6 +88,8 @@ def equal_links(topology: AnyNetwork, machine: Machine) -> tuple[AnyNetwork, Mac
     if not machine.links:
         return topology, machine
     network, equal = in_equal_links(topology, machine)
+    if network is topology:
+        return topology, equal
     unit = f"{equal.bandwidth / 1e9:g} GB/s"
     screen.say(f"note: {network} here: a link of {unit} counts as one, faster ones as several")
     return network, equal

@@ -6,6 +6,7 @@ from functools import partial
 
 from flitloom import formats
 from flitloom.collectives.collective_plan import vector_chunks
+from flitloom.collectives.latencies import round_latencies
 from flitloom.collectives.loaders import named_loader
 from flitloom.collectives.reading import read_collective
 from flitloom.collectives.rounds_plan import further_messages, read_rounds
@@ -68,10 +69,11 @@ def _sized(asked: Asked) -> tuple[int, list[str]]:
         raise SpecError.at(option, "belongs to plans of flitloom (.json)", "leave it out")
     if machine is not None:
         machine.require_equal_links("files are written")
-    further, why = 0, ""
+    further, why, slow = 0, "", 0.0
     if form.name == "rounds":
         plan = read_rounds(asked.source)
         rounds, load, parts, further = plan.rounds, sum(plan.loads), plan.total, further_messages(plan)
+        slow = sum(round_latencies(plan))
         size = plan.size if size is None and asked.chunk_bytes is None else size
         if not asked.by_hop and formats.target_format(asked.target).write_messages:
             why = "; it has a message per round and pair of nodes, and takes another time: --by-hop"
@@ -89,6 +91,6 @@ def _sized(asked: Asked) -> tuple[int, list[str]]:
             'write what each of them costs, e.g. message = "50ns"',
         )
     seconds = rounds * machine.round + load * chunk_bytes / machine.bandwidth
-    seconds += further * (machine.message or 0.0)
+    seconds += further * (machine.message or 0.0) + slow
     what = f"{counted(chunk_bytes, 'byte')} a chunk, {1e6 * seconds:,.2f} us in {counted(rounds, 'round')}"
     return chunk_bytes, [what + why]
