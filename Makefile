@@ -102,10 +102,11 @@ lint-quick: build
 
 # The integration tests run on the core that the extension was built from, which saves a build of it: both packages
 # are named because features of what they share are chosen for all packages together. For the tests inside the core
-# all of it is built once more, at the lowest level of optimization: the build takes longer than the tests.
+# all of it is built once more, at the lowest level of optimization and without any between its units: the build takes
+# longer than the tests.
 BUILT := --release -p flitloom-core -p flitloom-bindings --no-default-features \
 	--features flitloom-core/vectors,flitloom-bindings/vectors
-INSIDE := --release --config profile.release.package.flitloom-core.opt-level=1 -p flitloom-core --no-default-features --lib
+INSIDE := --release --config profile.release.package.flitloom-core.opt-level=1 --config 'profile.release.lto="off"' -p flitloom-core --no-default-features --lib
 # TIMES=1 prints the time of every test of the core, which test programs do with their unstable options only.
 report = $(if $(1),--config 'target."cfg(all())".runner=["env"$(comma)"RUSTC_BOOTSTRAP=1"]' -- -Z unstable-options --report-time,--quiet)
 comma := ,

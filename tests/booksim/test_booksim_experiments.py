@@ -181,13 +181,23 @@ def test_an_unstable_run_does_not_have_all_of_its_packets():
         experiment(Options.of(full))
 
 
+#: Requests and replies with a channel each, of which there are fewer than by default.
+ONE_CHANNEL_EACH = {"use_read_write": "1", "num_vcs": "2"} | {
+    f"{kind}_{end}_vc": str(channel)
+    for channel, kinds in enumerate((("read_request", "write_request"), ("read_reply", "write_reply")))
+    for kind in kinds
+    for end in ("begin", "end")
+}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"classes": "2"}, "options.classes: packets that do not come of the file are of one class"),
-        ({"use_read_write": "1", "num_vcs": "16"}, "options.use_read_write: packets that do not come of the"),
-        ({"subnets": "2"}, "options.subnets: packets that do not come of the file have one network"),
-        ({"num_vcs": "many"}, "num_vcs: 'many' is not a whole number"),
+        ({"classes": "2"}, "^classes: in experiments packets are of one class; give 1"),
+        ({"use_read_write": "1", "num_vcs": "16"}, "^use_read_write: in experiments packets are of one"),
+        (ONE_CHANNEL_EACH, "^use_read_write: in experiments packets are of one kind; give 0"),
+        ({"subnets": "2"}, "^subnets: in experiments there is one network; give 1"),
+        ({"num_vcs": "many"}, 'num_vcs: "many" is not a whole number'),
         (
             {"topology": "fly", "n": "2", "routing_function": "dest_tag"},
             "topology: has links that lead one way, which is no network of cables",

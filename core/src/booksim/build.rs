@@ -231,13 +231,13 @@ impl Options {
     pub fn rules(&self) -> Result<Rules, OptionError> {
         let config = config(self)?;
         if config.classes > 1 {
-            return refuse("classes", "packets that do not come of the file are of one class; give 1");
+            return refuse("classes", "in experiments packets are of one class; give 1");
         }
         if config.kinds.len() > 1 || config.kinds.start != Kind::Any as usize {
-            return refuse("use_read_write", "packets that do not come of the file are not answered; give 0");
+            return refuse("use_read_write", "in experiments packets are of one kind; give 0");
         }
         if self.within("subnets", SUBNETS)? > 1 {
-            return refuse("subnets", "packets that do not come of the file have one network; give 1");
+            return refuse("subnets", "in experiments there is one network; give 1");
         }
         networks::rules(self, config)
     }

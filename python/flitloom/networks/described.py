@@ -93,10 +93,7 @@ def _subnet(options: tuple[tuple[str, str], ...]) -> Subnet:
     """Routers, cables and nodes in the order of their numbers, each node at the next port of its router."""
     from flitloom.fabric.model import Cable, Host, Subnet, Switch
 
-    try:
-        places, routers, ends = described_network(list(options))
-    except ValueError as error:
-        raise SpecError.at(*error.args) from None
+    places, routers, ends = parts_of_options(dict(options))
     used = [0] * routers
 
     def port(router: int) -> int:
@@ -108,6 +105,25 @@ def _subnet(options: tuple[tuple[str, str], ...]) -> Subnet:
     ]
     cables = [Cable(a, port(a), b, port(b)) for a, b in ends]
     return Subnet(tuple(Switch(f"r{router}") for router in range(routers)), tuple(hosts), tuple(cables))
+
+
+def parts_of_options(options: Mapping[str, str]) -> tuple[list[int], int, list[tuple[int, int]]]:
+    """By node its router, how many routers there are, and the two ends of every cable.
+
+    Raises
+    ------
+    SpecError
+        A value is not known, links lead one way, or packets are of several kinds; by the name of the option.
+
+    Examples
+    --------
+    >>> parts_of_options({"topology": "torus", "k": "3", "n": "1", "routing_function": "dim_order"})
+    ([0, 1, 2], 3, [(0, 1), (0, 2), (1, 2)])
+    """
+    try:
+        return described_network(list(options.items()))
+    except ValueError as error:
+        raise SpecError.at(*error.args) from None
 
 
 def network_of_options(options: Mapping[str, str]) -> AnyNetwork:

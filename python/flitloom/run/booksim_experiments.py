@@ -12,7 +12,7 @@ from flitloom.booksim.running import UNSTABLE, network_text, run
 from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
 from flitloom.ground.limits import LISTED_PACKETS
-from flitloom.networks.described import network_of_options
+from flitloom.networks.described import network_of_options, parts_of_options
 from flitloom.networks.experiment import Experiment
 from flitloom.run.simulation import begin_experiment
 from flitloom.spec import Packets, Router
@@ -23,7 +23,11 @@ Column: TypeAlias = NDArray[np.int64]
 #: Cycles from the last router to the node.
 _BEHIND_THE_LAST_ROUTER = 2
 #: Options that say what packets there are and how a run is measured, but not which have channels apart.
-_OF_PACKETS = frozenset(f"{TABLES['traffic']} {TABLES['simulation']}".split()) - {"classes", "use_read_write"}
+_OF_PACKETS = frozenset(
+    name
+    for name in f"{TABLES['traffic']} {TABLES['simulation']}".split()
+    if name not in ("classes", "use_read_write") and not name.endswith("_vc")
+)
 
 
 def experiment(options: Options, traffic: AnyTraffic | None = None) -> Experiment:
@@ -98,6 +102,8 @@ def network(options: Options) -> tuple[AnyNetwork, Router]:
     if values.get(NETWORK_FILE):
         values[NETWORK_FILE] = network_text(values[NETWORK_FILE])
     said = {name: value for name, value in values.items() if name not in _OF_PACKETS}
+    # Refuses what is not known by the name that the file has for it.
+    parts_of_options(said)
     return network_of_options(values), Router(model="pipelined", options=said)
 
 
