@@ -202,6 +202,19 @@ def chips(*links: tuple[int, int, int, int]) -> str:
     return f"arch: {{\n{text}}}\nethernet_connections: [\n{rows}\n]\n"
 
 
+def matrix(*links: tuple[int, int, int]) -> str:
+    """What ``nvidia-smi topo -m`` prints: two GPUs and their NVLinks, which both have."""
+    count = {frozenset(ends): f"NV{links}" for *ends, links in links}
+    gpus = range(max(end for *ends, _ in links for end in ends) + 1)
+    rows = "".join(
+        f"GPU{a}\t"
+        + "".join(f"{' X ' if a == b else count.get(frozenset((a, b)), 'SYS')}\t" for b in gpus)
+        + "SYS\t0-7\t0\n"
+        for a in gpus
+    )
+    return "\t" + "".join(f"GPU{n}\t" for n in gpus) + f"NIC0\tCPU Affinity\tNUMA Affinity\n{rows}"
+
+
 def own(*names: str) -> dict[str, list[str]]:
     """A host at every switch, as readers give them where there are none."""
     return {f"{name} alone": [name] for name in names}
@@ -396,6 +409,20 @@ FORMATS = (
                 ("several cables", ["x"], 2),
                 ("two ports", ["x", "y"], 1),
             )
+        },
+    ),
+    Format(
+        "nvidia_smi.parse",
+        None,
+        ("port", "two ports", "aggregation", *ALL),
+        remarked={"pieces": (matrix((0, 1, 1), (2, 3, 1)), "2 pieces that no cable")},
+        used={
+            "kind": (
+                matrix(*((a, b, 12) for a in range(4) for b in range(a))),
+                Net({f"gpu{n}": ["nvswitch"] for n in range(4)}, []),
+            ),
+            "name": (matrix((0, 1, 1)), Net(own("gpu0", "gpu1"), [("gpu0", "gpu1")])),
+            "several cables": (matrix((0, 1, 2)), Net(own("gpu0", "gpu1"), [("gpu0", "gpu1")] * 2)),
         },
     ),
     Format(

@@ -115,7 +115,7 @@ def test_damaged_files_are_refused(saved):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format", 3, "format: is 3; this flitloom reads formats 4 and 5"),
+        ("format", 3, "format: is 3; this flitloom reads formats 4 to 6"),
         ("version", "9.9", "version: written by flitloom 9.9"),
         ("state_bytes", 7, "state_bytes: 7 are announced"),
         ("checksum", 1, "checksum: does not fit"),

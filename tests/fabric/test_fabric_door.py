@@ -146,7 +146,7 @@ WRONG = {
         '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><node id="c"/>'
         '<edge source="a" target="b"/>'
         '<edge source="b" target="c"/><edge source="c" target="a"/></graph></graphml>',
-        "edge a - b: leads one way, and so do 2 others",
+        "edge a - b: leads one way, as do 3 edges in all",
     ),
     "a host that is a switch": (
         "a,a_type,b,b_type\nx,host,y,switch\ny,host,z,switch\n",

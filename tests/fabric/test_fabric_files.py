@@ -54,4 +54,4 @@ def test_old_tables_are_judged_without_a_switch_that_has_failed(capsys):
 
 def test_a_failed_switch_that_does_not_exist_has_a_near_name(capsys):
     said = refused(f"route --fabric {TORUS} --fail node:S1-1-9", capsys)
-    assert "no switch is called 'S1-1-9'; did you mean 'S1-1-1'?" in said
+    assert "no switch or host is called 'S1-1-9'; did you mean 'S1-1-1'?" in said

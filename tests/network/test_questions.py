@@ -56,7 +56,6 @@ def test_networks_say_what_they_are(
     [
         (Fabric(network="dragonfly(3,1,2)"), fl.Router(), "topology.network: has switches with hosts"),
         (fl.Product("full4*2"), fl.Router(), r"topology: full4\*2: parallel links are not known"),
-        (fl.Product("full4", failed_nodes=[1]), PIPELINED, "one-cycle routers only"),
         (fl.Graph([(0, 1)], nodes=2), fl.Router(), "is a graph, which routers of one cycle do not know"),
     ],
     ids=str,

@@ -257,3 +257,13 @@ def test_errors_of_the_core_come_in_parts(make, parts):
     error = caught.value
     assert (error.field, error.problem) == parts[:2]
     assert error.advice.startswith(parts[2])
+
+
+def test_lists_are_whatever_can_be_gone_through():
+    graph = fl.Graph((f"{node}-{node + 1}" for node in range(5)), nodes=6, hosts=range(5))
+    assert graph == fl.Graph([f"{node}-{node + 1}" for node in range(5)], nodes=6, hosts=[0, 1, 2, 3, 4])
+    assert fl.Collective(destinations=range(16)).destinations == tuple(range(16))
+    assert fl.Torus(4, 4, failed_nodes={3}).failed_nodes == (3,)
+    for wrong in ("0-1", {0: 1}, 7):
+        with pytest.raises(fl.SpecError, match="is not a list"):
+            fl.Graph(wrong, nodes=2)

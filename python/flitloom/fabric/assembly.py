@@ -229,10 +229,10 @@ class Assembly:
     def _tell_one_way(self, known: bool) -> None:
         """Say that links lead one way, or refuse them."""
         if not known:
-            others = len(self.one_way) - 1
+            others = f", as do {counted(len(self.one_way), 'edge')} in all" if len(self.one_way) > 1 else ""
             raise SpecError(
-                f"{next(iter(self.one_way.values()))}: leads one way, and so do {others} others; only "
-                'flitloom collective knows such links: write edgedefault="undirected", or each edge both ways'
+                f"{next(iter(self.one_way.values()))}: leads one way{others}; only flitloom collective knows "
+                "such links: write undirected edges, or each both ways"
             )
         several = len(self.one_way)
         self.remarks.append(f"{counted(several, 'link')} {'leads' if several == 1 else 'lead'} one way")

@@ -22,9 +22,9 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
     Parameters
     ----------
     parts : iterable of str
-        ``node:NAME`` or ``node:(0,1,2)``: a switch with its hosts, by name, GUID or coordinates;
-        ``cable:NAME/3``: the cable at a port; ``link:NAME-NAME``: all cables between two switches;
-        ``link:(0,1)+x``: those that leave a place in a direction.
+        ``node:NAME`` or ``node:(0,1,2)``: a switch with its hosts, by name, GUID or coordinates, or a host;
+        ``cable:NAME/3``: the cable at a port; ``link:NAME-NAME``: all cables between two switches, or a host
+        and its switch; ``link:(0,1)+x``: those that leave a place in a direction.
 
     Raises
     ------
@@ -41,16 +41,22 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
     """
     switches: set[int] = set()
     cables: set[int] = set()
+    ports: set[int] = set()
     whole = _Parts(subnet)
     for part in parts:
         kind, _, what = part.partition(":")
-        if kind in ("node", "switch"):
+        if kind == "node" and whole.is_host(what):
+            ports.update(whole.hosts.of(what))
+        elif kind in ("node", "switch"):
             switches.add(whole.switch(what))
+        elif kind == "link" and (found := whole.ports(part)):
+            ports.update(found)
         elif kind in ("cable", "link"):
             cables.update(whole.cables(part))
         else:
             raise SpecError.at("--fail", f"{show(part)} is not a failed part", whole.advice(part))
-    return without(subnet, switches, cables)
+    kept = tuple(host for port, host in enumerate(subnet.hosts) if port not in ports)
+    return without(replace(subnet, hosts=kept), switches, cables)
 
 
 def without(subnet: Subnet, switches: AbstractSet[int], cables: AbstractSet[int]) -> Subnet:
@@ -75,11 +81,12 @@ def without(subnet: Subnet, switches: AbstractSet[int], cables: AbstractSet[int]
 
 
 class _Parts:
-    """Switches and cables of a subnet by their names, GUIDs or coordinates."""
+    """Switches, hosts and cables of a subnet by their names, GUIDs or coordinates."""
 
     def __init__(self, subnet: Subnet) -> None:
         self.subnet = subnet
         self.names = Names(len(subnet.switches), tuple(switch.name for switch in subnet.switches), "switch")
+        self.hosts = Names(len(subnet.hosts), tuple(host.name for host in subnet.hosts), "host")
         self.guids = {
             f"0x{switch.guid:016x}": index
             for index, switch in enumerate(subnet.switches)
@@ -91,6 +98,25 @@ class _Parts:
         """What the subnet is."""
         return recognise(self.subnet)
 
+    def is_host(self, name: str) -> bool:
+        """Whether a failed part names a host, and no switch."""
+        return name in self.hosts and not self._knows(name)
+
+    def ports(self, part: str) -> list[int]:
+        """The ports of a host at a switch that a failed link names; none where it names two switches."""
+        what = part.partition(":")[2]
+        if what.startswith("(") or "-" not in what:
+            return []
+        ends = two_ends(part, lambda name: self._knows(name) or name in self.hosts)
+        host = next(filter(self.is_host, ends), None)
+        if host is None:
+            return []
+        switch = self.switch(ends[ends[0] == host])
+        found = [port for port in self.hosts.of(host) if self.subnet.hosts[port].switch == switch]
+        if not found:
+            raise SpecError.at("--fail", f"{show(part)}: there is no such cable", self.advice())
+        return found
+
     def switch(self, name: str) -> int:
         """The switch that a failed part names."""
         if match := _COORDINATES.fullmatch(name):
@@ -101,6 +127,10 @@ class _Parts:
                 raise SpecError.at("--fail", f"{show(name)}: {what} coordinates", self.advice())
             return known.index(place)
         found = self.guids.get(name)
+        if found is None and name not in self.names and not name.isdecimal():
+            # Names the nearest of all.
+            nodes = (*self.names.called, *self.hosts.called)
+            return Names(len(nodes), nodes, "switch or host").of(name, "--fail")[0]
         return self.names.number(name, "--fail") if found is None else found
 
     def cables(self, part: str) -> list[int]:

@@ -8,7 +8,9 @@ from xml.etree.ElementTree import Element
 
 from flitloom.errors import SpecError, show
 from flitloom.fabric.assembly import Assembly, Node
+from flitloom.fabric.directed import ways_of
 from flitloom.fabric.kinds import kind_of
+from flitloom.ground.numerals import counted
 from flitloom.ground.reading import parse_xml, text_lines
 
 
@@ -31,6 +33,8 @@ def parse_graphml(text: str, source: str) -> Assembly:
         assembly.add_node(
             identifier, Node(kind or ("switch" if said else ""), name, place=f"{source}, node {identifier}")
         )
+    if twice := sum(label is not None and count > 1 for label, count in labels.items()):
+        assembly.remarks.append(f"{counted(twice, 'name')} of several nodes left out: these have their ids")
     if strange := +strange:
         named = ", ".join(sorted(map(show, strange))[:3])
         assembly.remarks.append(f"nodes of type {named} are taken for switches")
@@ -39,18 +43,10 @@ def parse_graphml(text: str, source: str) -> Assembly:
             node.kind = node.kind or "switch"
     directed = any(graph.get("edgedefault") == "directed" for graph in root.iter("graph"))
     edges = [(*_edge(edge, directed), edge) for edge in root.iter("edge")]
-    ahead = Counter((a, b) for a, b, leads, _ in edges if leads)
-    # A directed graph names every cable once per direction.
-    cables = Counter({ends: min(count, ahead[ends[::-1]]) for ends, count in ahead.items()})
-    waiting: Counter[tuple[str, str]] = Counter()
-    for a, b, leads, edge in edges:
-        if leads and waiting[b, a]:
-            waiting[b, a] -= 1
+    ways = ways_of([edge[:3] for edge in edges])
+    for (a, b, _, edge), one_way in zip(edges, ways, strict=True):
+        if one_way is None:
             continue
-        one_way = leads and not cables[a, b]
-        if leads and not one_way:
-            waiting[a, b] += 1
-            cables.subtract([(a, b), (b, a)])
         assembly.leave_out("port", edge.get("sourceport", ""))
         assembly.leave_out("port", edge.get("targetport", ""))
         for fact, value in _facts(edge, keys).items():

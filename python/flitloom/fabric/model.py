@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,23 @@ class Subnet:
         for port, host in enumerate(self.hosts):
             ports.setdefault((host.name, host.guid), []).append(port)
         return list(ports.values())
+
+    def among(self, whole: Subnet) -> Subnet:
+        """The same cables among all switches and hosts of a fabric of which this is a part, found by name.
+
+        Examples
+        --------
+        >>> from flitloom.fabric import parse_fabric
+        >>> from flitloom.fabric.failures import fail_parts
+        >>> ring = parse_fabric("a,b\\nb,c\\nc,a\\n")
+        >>> left = fail_parts(ring, ["node:b"]).among(ring)
+        >>> len(left.switches), [(cable.a, cable.b) for cable in left.cables]
+        (3, [(0, 2)])
+        """
+        place = {switch.name: number for number, switch in enumerate(whole.switches)}
+        at = [place[switch.name] for switch in self.switches]
+        cables = (replace(cable, a=at[cable.a], b=at[cable.b]) for cable in self.cables)
+        return replace(self, switches=whole.switches, hosts=whole.hosts, cables=tuple(cables))
 
     def fewest_lanes(self) -> tuple[int, str] | None:
         """The fewest lanes of a port of a cable between switches, and its name; None if no file says."""

@@ -142,6 +142,20 @@ class Names:
         a, b = two_ends(part, self.__contains__, place)
         return f"link:{self.number(a, place)}-{self.number(b, place)}"
 
+    def find(self, name: str) -> int | None:
+        """The node of a name or number; None where there is none, or several.
+
+        Examples
+        --------
+        >>> names = Names(3, ("z0", "z1", "b0"))
+        >>> names.find("b0"), names.find("1"), names.find("b1"), names.find("3")
+        (2, 1, None, None)
+        """
+        try:
+            return self.number(name)
+        except SpecError:
+            return None
+
     def __contains__(self, name: str) -> bool:
         """Whether a node has a name."""
         return name in self._known

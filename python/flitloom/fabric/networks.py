@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,9 @@ from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 from flitloom.spec.topology import is_grid
 from flitloom.spec.what import fields_of, with_hosts, without_tables
+
+#: Parts of a grid by coordinates of its nodes.
+_PLACES = re.compile(r"(?:node|link):\(")
 
 
 def fabric(
@@ -62,6 +66,7 @@ def fabric(
     named: Mapping[str, Any] | None
     if isinstance(network, str | Path):
         fields = without_tables(fields_of(network))
+        fields, parts = _of_places(fields, parts)
         made, named = _named(fields if hosts is None else with_hosts(fields, hosts))
     elif hosts is not None:
         raise SpecError.at("hosts", f"{network} is not a file of cables", "leave them out")
@@ -71,6 +76,20 @@ def fabric(
     if parts:
         made, named = fail_parts(made, parts), _without(named, parts)
     return replace(made, named=named)
+
+
+def _of_places(fields: dict[str, Any], parts: list[str]) -> tuple[dict[str, Any], list[str]]:
+    """The fields of a grid with the failed parts that coordinates name, and the others.
+
+    >>> _of_places({"network": "ring2 x ring4"}, ["node:(1,2)", "cable:S0-0/1"])
+    ({'network': 'ring2 x ring4', 'failed_nodes': ['(1,2)']}, ['cable:S0-0/1'])
+    """
+    if "graph" in fields or is_family(fields.get("network")) or "cables" in fields:
+        return fields, parts
+    by_place = [part for part in parts if _PLACES.match(part)]
+    failed = read_failed(by_place)
+    more = {name: [*fields.get(name, ()), *given] for name, given in failed.items()}
+    return {**fields, **more}, [part for part in parts if part not in by_place]
 
 
 def _named_by(network: object) -> dict[str, Any] | None:

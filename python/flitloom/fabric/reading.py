@@ -15,6 +15,7 @@ from flitloom.fabric import (
     nccl,
     netlist,
     ns3,
+    nvidia_smi,
     recipes,
     slurm,
     subnet_list,
@@ -45,6 +46,7 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Assembly]], ...
     (tenstorrent.is_mesh_graph, tenstorrent.parse_mesh_graph),
     (lambda text: "<graphml" in text, graphs.parse_graphml),
     (nccl.looks_like, nccl.parse),
+    (nvidia_smi.looks_like, nvidia_smi.parse),
     (recipes.is_simgrid, recipes.parse_simgrid),
     (recipes.is_astra, recipes.parse_astra),
     (recipes.is_htsim, recipes.parse_htsim),
@@ -76,7 +78,7 @@ def read_fabric(
     ``opensm-subnet.lst``, GraphML, BookSim's anynet, Slurm's ``topology.conf`` (trees and blocks) and
     ``topology.yaml`` (trees), descriptors of Tenstorrent pods (cluster, physical system, mesh graph),
     topologies of HPCC and SimAI for ns-3, of ASTRA-sim's analytical backend and of htsim, a cluster of
-    SimGrid, NCCL's description of a machine, and CSV tables of cables.
+    SimGrid, NCCL's description of a machine, the matrix of ``nvidia-smi topo -m``, and CSV tables of cables.
 
     Parameters
     ----------
@@ -145,5 +147,5 @@ def parse_fabric(
     raise SpecError(
         f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "
         "opensm-subnet.lst, GraphML, anynet, topology.conf, descriptors of Tenstorrent pods, topologies of "
-        "HPCC, SimAI, ASTRA-sim, htsim, SimGrid and NCCL, and CSV tables of cables"
+        "HPCC, SimAI, ASTRA-sim, htsim, SimGrid and NCCL, nvidia-smi topo -m, and CSV tables of cables"
     )

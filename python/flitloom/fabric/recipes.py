@@ -11,6 +11,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import expand
 from flitloom.ground.limits import DIGITS, FABRIC_PARTS
+from flitloom.ground.numerals import counted
 from flitloom.ground.reading import parse_xml, text_lines
 
 #: A list of YAML, in brackets or an item per line; comments are taken out before.
@@ -19,7 +20,7 @@ _ASTRA = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
 _TIER = re.compile(r"^[ \t]*Tiers[ \t]+\d", re.MULTILINE | re.IGNORECASE)
-_CLUSTER = re.compile(r"<platform\b[^>]*>.*<cluster\b", re.DOTALL)
+_PLATFORM = re.compile(r"<platform\b[^>]*>")
 
 
 def is_astra(text: str) -> bool:
@@ -191,8 +192,8 @@ def _fat_tree(assembly: Assembly, nodes: int, pod: int, tiers: list[dict[str, in
 
 
 def is_simgrid(text: str) -> bool:
-    """Whether a text is a platform of SimGrid with a cluster."""
-    return _CLUSTER.search(text) is not None
+    """Whether a text is a platform of SimGrid."""
+    return _PLATFORM.search(text) is not None
 
 
 def parse_simgrid(text: str, source: str) -> Assembly:
@@ -200,9 +201,8 @@ def parse_simgrid(text: str, source: str) -> Assembly:
     root = parse_xml(re.sub(r"<!DOCTYPE[^\[>]*>", "", text, count=1), source)
     clusters = list(root.iter("cluster"))
     if len(clusters) != 1 or any(True for _ in root.iter("host")):
-        raise SpecError(
-            f"{source}: has {len(clusters)} clusters and hosts beside them; one <cluster> is read"
-        )
+        what = counted(len(clusters), "cluster")
+        raise SpecError(f"{source}: a platform with {what} and other zones; one <cluster> alone is read")
     cluster = clusters[0]
     where = f"{source}, cluster {cluster.get('id', '')}"
     numbers = expand(f"[{cluster.get('radical', '')}]", f"{where}: radical")

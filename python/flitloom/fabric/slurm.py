@@ -5,27 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import count, expand
 from flitloom.ground.limits import FABRIC_PARTS, LINE_BYTES
+from flitloom.ground.numerals import counted
 from flitloom.ground.reading import text_lines
 
 #: Names of nodes in all lines: every level of a tree may name every host.
 MOST_NAMES = 4 * FABRIC_PARTS
+_FIELD = re.compile(r"\b(\w++)\s*+=\s*+(\S++)")
+#: Fields of topology.conf, and those that ``scontrol show topology`` prints beside them.
+_FIELDS = {
+    name.lower(): name
+    for name in (
+        *("SwitchName", "Switches", "Nodes", "LinkSpeed", "BlockName", "BlockSizes"),
+        *("Level", "BlockIndex", "BlockSize", "AggregatedBlock"),
+    )
+}
 
 
 def parse_slurm(text: str, source: str) -> Assembly:
     """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
     assembly, homes = Assembly(source), _Homes()
+    aggregated = 0
     blocks: list[tuple[str, list[str], str]] = []
     _require_few(_rows(text, source), source)
     for place, row, fields in _rows(text, source):
         if "blockname" in fields:
             blocks.append((fields["blockname"], expand(fields.get("nodes", ""), place), place))
             continue
-        if "blocksizes" in fields:
+        if "aggregatedblock" in fields:
+            aggregated += 1
+        if {"blocksizes", "aggregatedblock"} & fields.keys():
             continue
         if "switchname" not in fields:
             raise SpecError(f"{place}: {row[:60]!r} names no switch; write SwitchName=s0 Nodes=n[0-3]")
@@ -40,6 +54,10 @@ def parse_slurm(text: str, source: str) -> Assembly:
             homes.of.setdefault(host, {}).setdefault(name, place)
     if blocks:
         _join_blocks(assembly, homes, blocks)
+    if aggregated:
+        assembly.remarks.append(
+            f"{counted(aggregated, 'aggregated block')} left out: these are made of blocks"
+        )
     for host, name, place in homes.lowest():
         assembly.nodes[f"host {host}"] = Node("host", host)
         assembly.join(f"switch {name}", f"host {host}", place)
@@ -48,16 +66,35 @@ def parse_slurm(text: str, source: str) -> Assembly:
 
 def _rows(text: str, source: str) -> Iterator[tuple[str, str, dict[str, str]]]:
     """Where a line stands, the line, and its fields."""
-    begun = ""
+    begun, number = "", 0
     for number, line in enumerate(text_lines(text, source), start=1):
-        row = begun + line.split("#")[0].strip()
+        row = line.split("#")[0].rstrip()
+        # Lists have no blanks.
+        row = begun.rstrip() + row.lstrip() if begun.rstrip().endswith(",") else begun + row
         if len(row) > LINE_BYTES:
             raise SpecError(f"{source}, line {number}: is longer than {LINE_BYTES} characters")
         # A line that ends with a backslash goes on in the next one.
-        begun = row[:-1].rstrip() if row.endswith("\\") else ""
-        if row and not begun:
-            found = re.findall(r"\b(\w++)\s*+=\s*+(\S++)", row)
-            yield f"{source}, line {number}", row, {name.lower(): value for name, value in found}
+        begun = row[:-1] if row.endswith("\\") else ""
+        if row.strip() and not row.endswith("\\"):
+            yield _row(row.strip(), f"{source}, line {number}")
+    if begun:
+        raise SpecError(
+            f"{source}, line {number}: ends with a backslash, and no line follows: was it cut off?"
+        )
+
+
+def _row(row: str, place: str) -> tuple[str, str, dict[str, str]]:
+    """Where a line stands, the line, and its fields, which are all known."""
+    fields = {name.lower(): value for name, value in _FIELD.findall(row)}
+    if stray := _FIELD.sub(" ", row).split():
+        raise SpecError(
+            f"{place}: {show(stray[0])} is in no field; lists have no blanks, write Nodes=n[0-3],n7"
+        )
+    for name in fields.keys() - _FIELDS:
+        near = get_close_matches(name, _FIELDS, n=1, cutoff=0.6)
+        known = _FIELDS[near[0]] if near else ", ".join(("SwitchName", "Switches", "Nodes", "BlockName"))
+        raise SpecError(f"{place}: {show(name)} is not a field of topology.conf; write {known}")
+    return place, row, fields
 
 
 def _require_few(rows: Iterable[tuple[str, str, dict[str, str]]], source: str) -> None:
@@ -120,20 +157,21 @@ _SLURM_KEY = re.compile(r"(?:-\s*+)?(topology|cluster_default|switch|children|no
 
 @dataclass
 class _Described:
-    """A topology of Slurm's topology.yaml: lines of a tree as topology.conf has them."""
+    """A topology of Slurm's topology.yaml: its lines as topology.conf has them."""
 
     name: str
-    rows: list[str] = field(default_factory=list)
-    blocks: bool = False
+    trees: list[str] = field(default_factory=list)
+    blocks: list[str] = field(default_factory=list)
     default: bool = False
 
 
 def parse_slurm_yaml(text: str, source: str) -> Assembly:
-    """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``.
+    """Read a tree (``switch``, ``children``, ``nodes``) or blocks (``block``, ``nodes``) of topology.yaml.
 
-    Of several topologies it is the only tree, or the one with ``cluster_default: true``.
+    Of several topologies it is the only tree, the only one of blocks where there is no tree, or the one with
+    ``cluster_default: true``.
     """
-    described, switch = [_Described("")], ""
+    described, rows = [_Described("")], list[str]()
     for number, line in enumerate(text_lines(text, source), start=1):
         match = _SLURM_KEY.match(line.strip())
         value = "" if match is None else match[2].partition("#")[0].strip().strip("\"'")
@@ -142,27 +180,25 @@ def parse_slurm_yaml(text: str, source: str) -> Assembly:
         key, last = match[1], described[-1]
         if key == "topology":
             described.append(_Described(value))
-            switch = ""
+            rows = []
         elif key == "cluster_default":
             last.default = value.lower() in ("true", "yes", "on")
-        elif key == "block":
-            last.blocks = True
-        elif key == "switch":
-            switch = value
-            last.rows.append(f"SwitchName={switch}")
-        elif switch:
-            last.rows[-1] += f" {'Switches' if key == 'children' else 'Nodes'}={value}"
-        elif not last.blocks:
+        elif key in ("switch", "block"):
+            rows = last.trees if key == "switch" else last.blocks
+            rows.append(f"{key}name={value}")
+        elif rows:
+            rows[-1] += f" {'Switches' if key == 'children' else 'Nodes'}={value}"
+        else:
             raise SpecError(f"{source}, line {number}: {key} before the first switch")
-    trees = [one for one in described if one.rows]
-    if not trees:
-        raise SpecError(f"{source}: blocks say nothing about cables; a tree is needed")
-    if len(trees) > 1:
-        names = ", ".join(one.name for one in trees)
-        trees = [one for one in trees if one.default]
-        if len(trees) != 1:
-            raise SpecError(f"{source}: has the trees {names}; mark one with cluster_default: true")
-    assembly = parse_slurm("\n".join(trees[0].rows), source)
+    found = [one for one in described if one.trees] or [one for one in described if one.blocks]
+    if not found:
+        raise SpecError(f"{source}: neither switches nor blocks in it")
+    if len(found) > 1:
+        what = f"the {'trees' if found[0].trees else 'blocks of'} {', '.join(one.name for one in found)}"
+        found = [one for one in found if one.default]
+        if len(found) != 1:
+            raise SpecError(f"{source}: has {what}; mark one with cluster_default: true")
+    assembly = parse_slurm("\n".join(found[0].trees or found[0].blocks), source)
     if len(described) > 2:
-        assembly.remarks.append(f"of the topologies of the file, {trees[0].name} is read")
+        assembly.remarks.append(f"of the topologies of the file, {found[0].name} is read")
     return assembly

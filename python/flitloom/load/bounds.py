@@ -12,7 +12,7 @@ from flitloom.analysis.channel_loads import OBLIVIOUS, channel_loads
 from flitloom.analysis.demands import Demands, make_demands
 from flitloom.analysis.minimal_routes import any_routes_bound, minimal_routes_bound
 from flitloom.analysis.switch_loads import switch_loads
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, UnreachableError
 from flitloom.ground.numerals import counted
 from flitloom.load.given import largest_load
 from flitloom.networks.experiment import Experiment
@@ -106,7 +106,7 @@ def _on_switches(experiment: Experiment, load: Load) -> dict[str, Any]:
             return _unknown()
         if key not in _busiest:
             _busiest[key] = switch_loads(demands, followed.tables).ideal_throughput
-    except SpecError:
+    except (SpecError, UnreachableError):
         return _unknown()
     return _least(demands, _busiest[key], "links on these tables")
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
 from pydantic import ValidationInfo, WrapValidator, model_validator
+from pydantic_core import PydanticCustomError
 
 from flitloom.errors import SpecError, require_file, show
+from flitloom.fabric.names import Names
 from flitloom.ground import limits
 from flitloom.ground.reading import parse_toml, read_toml
 from flitloom.networks.kinds import AnyOrName, Simulated, choose_model, choose_topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
-from flitloom.spec.base import SpecModel, refusal, whole
+from flitloom.spec.base import Problems, SpecModel, refusal, whole
 from flitloom.spec.router import Router
+from flitloom.spec.tables import locate, packets_in
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.traffic.fields import Cycle
 from flitloom.spec.traffic.known import Traffic
+from flitloom.spec.traffic.packets import PACKET
 from flitloom.spec.what import with_network
 
 
@@ -69,7 +73,38 @@ class Experiment(SpecModel):
     @model_validator(mode="before")
     @classmethod
     def _choose_model(cls, data: Any, info: ValidationInfo) -> Any:
-        return choose_model(data, info)
+        return _with_numbers(choose_model(data, info), info)
+
+
+def _with_numbers(data: Any, info: ValidationInfo) -> Any:
+    """The fields of an experiment with the numbers of hosts for names in a table of packets."""
+    if not isinstance(data, Mapping):
+        return data
+    topology, traffic = data.get("topology"), data.get("traffic")
+    if not isinstance(topology, AnyNetwork) or not topology.node_names or not isinstance(traffic, Mapping):
+        return data
+    names, table = Names(topology.nodes, topology.node_names, "host"), traffic.get("table")
+    problems = Problems()
+    try:
+        if isinstance(table, str | Path):
+            # What stands in a file is not shown.
+            table = packets_in(locate(table, info), PACKET, names.find)
+        elif isinstance(table, list | tuple):
+            table = [_numbered(row, names) for row in table]
+        else:
+            return data
+    except PydanticCustomError as error:
+        problems.add("traffic.table", error)
+    problems.end()
+    return {**data, "traffic": {**traffic, "table": table}}
+
+
+def _numbered(row: Any, names: Names) -> Any:
+    """A packet with the numbers of hosts for their names."""
+    if not isinstance(row, list | tuple):
+        return row
+    ends = [names.number(end, "traffic.table") if isinstance(end, str) else end for end in row[:2]]
+    return [*ends, *row[2:]]
 
 
 def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experiment:

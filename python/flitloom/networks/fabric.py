@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeGuard
 
 from pydantic import (
     ConfigDict,
@@ -18,6 +18,7 @@ from pydantic import (
 from flitloom.errors import SpecError
 from flitloom.ground.digests import digest, require_same
 from flitloom.ground.numerals import counted
+from flitloom.networks.followed import among
 from flitloom.networks.of_switches import OfSwitches
 from flitloom.spec.any_network import without_grid
 from flitloom.spec.base import Checked, Problems, each, listed, problem, text
@@ -140,7 +141,7 @@ class Fabric(OfSwitches):
             if given := tuple(fields.get("content") or ()):
                 require_same(files, given, "content")
             said = None if hosts is None else host_lists(hosts, folder)
-            subnet = _subnet_of(*named, _failed(fields), said, content)
+            subnet = _living(*named, _failed(fields), said, content)
         except SpecError as error:
             raise problem(str(error)) from None
         if len(subnet.hosts) < 2:
@@ -159,7 +160,7 @@ class Fabric(OfSwitches):
 
     @property
     def subnet(self) -> Subnet:
-        """Its switches, cables and hosts."""
+        """Its switches, cables and hosts; of a product also those that have failed, which no cable joins."""
         return _subnet_of(*self._named)
 
     def forwarding(self) -> ForwardingTables:
@@ -167,19 +168,26 @@ class Fabric(OfSwitches):
         return _forwarding_of(*self._named, self.tables)
 
     @property
+    def failed_nodes(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Failed nodes of a product, whose coordinates others keep; of all else they are not in it.
+
+        >>> Fabric(network="full4 x ring3", failed=("node:(1,0)", "link:(0,0)-(0,1)")).failed_nodes
+        (1,)
+        """
+        return _lost(*self._named)
+
+    @property
     def _named(self) -> _Named:
         return self.network, self.graph, self.direct, self.failed, self.hosts, self.content
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """Sizes in whose order hosts are numbered: those of a whole product, or all hosts in a row.
+        """Sizes in whose order hosts are numbered: those of a product, or all hosts in a row.
 
         >>> Fabric(network="full4 x ring3").dimensions, Fabric(network="dragonfly(3,1,2)").dimensions
         ((4, 3), (24,))
         """
-        if self.network is None or is_family(self.network) or self.failed:
-            return (self.nodes,)
-        return Product(self.network).sizes
+        return Product(self.network).sizes if _is_product(self.network) else (self.nodes,)
 
     def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself, by pipelined routers only."""
@@ -222,7 +230,7 @@ class Fabric(OfSwitches):
 
     def __str__(self) -> str:
         name = self.network or (str(self.direct) if self.direct else Path(self.graph or "").name)
-        return f"{name} with {counted(self.nodes, 'host')}" + (
+        return f"{name} with {counted(self.nodes - len(self.failed_nodes), 'host')}" + (
             f", without {', '.join(self.failed)}" if self.failed else ""
         )
 
@@ -246,8 +254,32 @@ def _files(graph: str | None, tables: str | None) -> list[str]:
     return [file for file in (graph, tables) if file is not None]
 
 
+def _is_product(network: str | None) -> TypeGuard[str]:
+    """Whether a name is that of a product, whose nodes have coordinates."""
+    return network is not None and not is_family(network)
+
+
+def _lost(network: str | None, *named: Any) -> tuple[int, ...]:
+    """The nodes of a product that have failed."""
+    if not _is_product(network):
+        return ()
+    there = {host.name for host in _living(network, *named).hosts}
+    hosts = enumerate(_subnet_of(network, *named).hosts)
+    return tuple(node for node, host in hosts if host.name not in there)
+
+
 @lru_cache(maxsize=16)
-def _subnet_of(
+def _subnet_of(network: str | None, *named: Any) -> Subnet:
+    """The switches, cables and hosts; of a product all switches and hosts, in the order of coordinates."""
+    living = _living(network, *named)
+    if not _is_product(network):
+        return living
+    whole = _living(network, None, None, (), None, ())
+    return living if len(living.hosts) == len(whole.hosts) else living.among(whole)
+
+
+@lru_cache(maxsize=16)
+def _living(
     network: str | None,
     graph: str | None,
     direct: Graph | None,
@@ -255,7 +287,7 @@ def _subnet_of(
     hosts: tuple[str, ...] | None,
     content: tuple[str, ...],
 ) -> Subnet:
-    """The switches, cables and hosts of a name, of a file with this content, or of a graph."""
+    """What works of the switches, cables and hosts of a name, of a file with this content, or of a graph."""
     from flitloom.fabric.allocation import first_ports
     from flitloom.fabric.networks import fabric
 
@@ -278,9 +310,10 @@ def _forwarding_of(
     from flitloom.tables.by_destination.making import route_subnet
     from flitloom.tables.by_destination.tables import read_tables
 
-    subnet = _subnet_of(network, graph, direct, failed, hosts, content)
+    named = network, graph, direct, failed, hosts, content
     if tables is None:
-        return route_subnet(subnet, safe_for=()).forwarding()
-    made = read_tables(subnet, tables)
-    require_same([tables], content[-1:], "topology.content")
-    return made
+        made = route_subnet(_living(*named), safe_for=()).forwarding()
+    else:
+        made = read_tables(_living(*named), tables)
+        require_same([tables], content[-1:], "topology.content")
+    return among(made, _subnet_of(*named)) if _lost(*named) else made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from flitloom.spec.ground import Ground
 from flitloom.spec.topology import Topology
 
 if TYPE_CHECKING:
+    from flitloom.fabric.model import Subnet
     from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: No channel.
@@ -45,6 +46,43 @@ class Followed:
     tables: ForwardingTables
     nodes: tuple[int, ...]
     channels: NDArray[np.uint32] | None = None
+
+
+def among(tables: ForwardingTables, whole: Subnet) -> ForwardingTables:
+    """The same tables in a fabric with further switches and hosts, to which they do not lead.
+
+    Switches and hosts are found by their names; cables are the same.
+    """
+    switches = {switch.name: number for number, switch in enumerate(whole.switches)}
+    hosts = {host.name: number for number, host in enumerate(whole.hosts)}
+    at = np.array([switches[switch.name] for switch in tables.subnet.switches])
+    of = np.array([hosts[host.name] for host in tables.subnet.hosts])
+    lost = np.setdiff1d(np.arange(len(hosts)), of)
+    count = len(tables.following)
+    following = np.full((count + len(lost), len(switches)), NONE, tables.following.dtype)
+    following[:count, at] = tables.following
+    levels, rows, rising = tables.levels, tables.rows, tables.rising
+    if levels is not None:
+        spread = np.zeros((count + len(lost), len(hosts)), levels.dtype)
+        spread[:count, of] = levels
+        levels = spread
+    if rows is not None:
+        start = np.full(len(switches), len(rows[1]), rows[0].dtype)
+        start[at] = rows[0]
+        rows = start, rows[1]
+    if rising is not None:
+        rises = np.zeros(len(switches), dtype=bool)
+        rises[at] = rising
+        rising = rises
+    return replace(
+        tables,
+        subnet=whole,
+        owners=np.append(of[tables.owners], lost),
+        following=following,
+        levels=levels,
+        rows=rows,
+        rising=rising,
+    )
 
 
 def followed(topology: AnyNetwork) -> Followed | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -145,10 +145,21 @@ def begun(
     except UnreachableError as error:
         if network.topology.grid is not None:
             raise
-        source, destination = (show(network.name_of_node(host)) for host in error.pairs[0])
-        text = f"the tables do not lead from host {source} to host {destination}"
-        advice = "give tables that do, or traffic between other hosts"
-        raise UnreachableError(f"{text}; {advice}", error.pairs) from None
+        topology = network.topology
+        raise _unreachable(topology.node_names, error.pairs, topology.failed_nodes) from None
+
+
+def _unreachable(
+    names: Sequence[str], pairs: list[tuple[int, int]], failed: Sequence[int] = ()
+) -> UnreachableError:
+    """Tables do not lead from one host to another, of which one may have failed."""
+    source, destination = (show(names[host]) for host in pairs[0])
+    text = f"the tables do not lead from host {source} to host {destination}"
+    lost = next((names[host] for host in pairs[0] if host in failed), None)
+    advice = "give tables that do, or traffic between other hosts"
+    if lost is not None:
+        advice = f"{show(lost)} has failed: give traffic that leaves it out"
+    return UnreachableError(f"{text}; {advice}", pairs)
 
 
 def begun_on(
@@ -252,6 +263,13 @@ def namer(network: Network) -> Callable[[str, int, int], str]:
 def channel_loads(tables: ForwardingTables, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """The load of every channel from weights by source and destination host, over tables by destination.
 
+    Raises
+    ------
+    UnreachableError
+        The tables do not lead from one host to another.
+
+    Examples
+    --------
     >>> from flitloom.fabric import parse_fabric, route_subnet
     >>> tables = route_subnet(parse_fabric("a,b\\nb,c\\nc,a\\n")).forwarding()
     >>> channel_loads(tables, np.ones((3, 3))).tolist()
@@ -265,14 +283,13 @@ def channel_loads(tables: ForwardingTables, weights: NDArray[np.float64]) -> NDA
     at, amounts = switch[sources], weights[sources, destinations]
     for _ in range(len(subnet.switches)):
         on = at != switch[destinations]
-        at, destinations, amounts = at[on], destinations[on], amounts[on]
+        at, sources, destinations, amounts = at[on], sources[on], destinations[on], amounts[on]
         if not len(at):
             break
         channels = tables.following[rows[destinations], at]
-        known = channels < len(towards)
-        at, destinations, amounts, channels = (
-            column[known] for column in (at, destinations, amounts, channels)
-        )
+        if np.any(lost := channels >= len(towards)):
+            ends = sources[lost][:1000].tolist(), destinations[lost][:1000].tolist()
+            raise _unreachable([host.name for host in subnet.hosts], list(zip(*ends, strict=True)))
         loads += np.bincount(channels, weights=amounts, minlength=len(loads))
         at = towards[channels]
     return loads

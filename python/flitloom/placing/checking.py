@@ -15,7 +15,7 @@ from typing import Any
 from flitloom.errors import SpecError, show_file
 from flitloom.ground.fixed import explained
 from flitloom.ground.notebook import fields_html
-from flitloom.placing.placement import is_wired_as, read_placement, topology_of, written_topology
+from flitloom.placing.placement import is_wired_as, network_of, read_placement, written_topology
 from flitloom.placing.traffic import Traffic
 from flitloom.spec.any_network import AnyNetwork
 
@@ -69,10 +69,9 @@ def check_placement(file: str | Path) -> PlacementReport:
         raise SpecError.at(show_file(Path(file)), "could not be checked") from None
     passed, problem = told.pop("passed"), next(iter(told.pop("problems")), None)
     told = {name: value for name, value in told.items() if name not in ("file", "kind")}
-    fields = document["topology"]
-    if passed and "wiring" in document and "network" in fields:
-        named = topology_of(fields)
-        if named.subnet is None or not is_wired_as(document, named.subnet):
+    if passed and "wiring" in document and "network" in document["topology"]:
+        named = network_of(document)
+        if named.subnet is None or not is_wired_as(document, named.subnet, named.failed_nodes):
             passed, problem, told = False, f"wiring: is not that of the {named}", {}
     return PlacementReport(passed, problem, told)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,13 @@ def topology_of(fields: dict[str, Any]) -> AnyNetwork:
     return placeable(network_of_fields(fields))
 
 
+def network_of(document: dict[str, Any]) -> AnyNetwork:
+    """The network of a placement's document: switches with hosts where it says how these are wired."""
+    if "wiring" in document:
+        return run_by(network_of_fields(document["topology"]), "pipelined")
+    return topology_of(document["topology"])
+
+
 def placeable(topology: AnyNetwork) -> AnyNetwork:
     """The network as ranks are placed on it.
 
@@ -67,8 +75,8 @@ def written_topology(topology: AnyNetwork) -> dict[str, Any]:
     return topology.model_dump(mode="json", exclude=without, exclude_defaults=bool(without))
 
 
-def written_wiring(subnet: Subnet) -> dict[str, Any]:
-    """Switches, hosts and cables, as a file has them.
+def written_wiring(subnet: Subnet, failed: Sequence[int] = ()) -> dict[str, Any]:
+    """Switches, hosts, cables, and which hosts have failed, as a file has them.
 
     >>> written_wiring(topology_of({"network": "circulant(3;1)"}).subnet)["hosts"]
     [0, 1, 2]
@@ -77,6 +85,7 @@ def written_wiring(subnet: Subnet) -> dict[str, Any]:
         "switches": [switch.name for switch in subnet.switches],
         "hosts": [host.switch for host in subnet.hosts],
         "cables": subnet.cable_ends().tolist(),
+        **({"failed": list(failed)} if failed else {}),
     }
 
 
@@ -269,7 +278,7 @@ class Placement:
             "format": FORMAT,
             "version": version(),
             "topology": written_topology(self.topology),
-            **({} if subnet is None else {"wiring": written_wiring(subnet)}),
+            **({} if subnet is None else {"wiring": written_wiring(subnet, self.topology.failed_nodes)}),
             **(
                 {"ways": list(self.ways), "row_major_ways": list(self.row_major_ways)}
                 if self.routing != "do"
@@ -352,7 +361,7 @@ def read_placement(file: str | Path) -> dict[str, Any]:
         # A file of cables may be elsewhere by now.
         places = len(wiring["hosts"])
     else:
-        places = topology_of(document["topology"]).nodes
+        places = network_of(document).nodes
     nodes = document.get("placement")
     if not isinstance(nodes, list) or not nodes:
         raise SpecError(f"{name}: placement: is missing; it is the list of nodes by rank")
@@ -373,21 +382,22 @@ def nodes_for(document: dict[str, Any], topology: AnyNetwork) -> list[int]:
         The placement is for another network.
     """
     if topology.subnet is not None:
-        same = is_wired_as(document, topology.subnet)
+        same = is_wired_as(document, topology.subnet, topology.failed_nodes)
     else:
-        same = "wiring" not in document and topology_of(document["topology"]).is_as(topology)
+        same = "wiring" not in document and network_of(document).is_as(topology)
     if not same:
-        made = document.get("network", "another network")
-        raise SpecError.at("placement", f"is for the {made}, not for the {topology}")
+        made, there = str(document.get("network", "another network")), str(topology)
+        there = f"the {there}" if made != there else "that of today, whose hosts have other numbers"
+        raise SpecError.at("placement", f"is for the {made}, not for {there}")
     return list(document["placement"])
 
 
-def is_wired_as(document: dict[str, Any], subnet: Subnet) -> bool:
-    """Whether a document's hosts are at the same switches, and these joined by the same cables."""
-    wiring, here = document.get("wiring"), written_wiring(subnet)
+def is_wired_as(document: dict[str, Any], subnet: Subnet, failed: Sequence[int] = ()) -> bool:
+    """Whether hosts of a document are at the same switches, joined by the same cables, and the same work."""
+    wiring, here = document.get("wiring"), written_wiring(subnet, failed)
     if not isinstance(wiring, dict):
         return False
-    return all(wiring.get(name) == here[name] for name in ("hosts", "cables"))
+    return all(wiring.get(name) == here.get(name) for name in ("hosts", "cables", "failed"))
 
 
 def traffic_of(document: dict[str, Any]) -> Traffic:

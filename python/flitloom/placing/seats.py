@@ -14,7 +14,7 @@ from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
 from flitloom.networks.network import Network
 from flitloom.placing.phases import Phases, in_phases
-from flitloom.placing.placement import phases_of, topology_of, traffic_of
+from flitloom.placing.placement import network_of, nodes_for, phases_of, traffic_of
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import DIMENSION_NAMES
@@ -115,9 +115,9 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     >>> placed.all_facts()["busiest channel"]
     '8 bytes'
     """
-    topology = topology_of(document["topology"])
+    topology = network_of(document)
     traffic = traffic_of(document)
-    nodes = np.array(document["placement"], dtype=np.int64)
+    nodes = np.array(nodes_for(document, topology), dtype=np.int64)
     if len(nodes) != traffic.ranks:
         raise SpecError.at("placement", f"has {counted(len(nodes), 'rank')}, the traffic {traffic.ranks}")
     groups, names = _groups(traffic)

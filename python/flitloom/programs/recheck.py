@@ -2190,7 +2190,10 @@ class Wiring:
         for ends in wiring["cables"]:
             need(len(ends) == 2 and ends[0] != ends[1], "wiring.cables: a cable joins two switches")
             self.cables.append([whole(one, 0, last, "wiring.cables") for one in ends])
-        self.count, self.failed, self.near = len(self.hosts), set(), [[] for _ in range(self.switches)]
+        self.count, self.near = len(self.hosts), [[] for _ in range(self.switches)]
+        self.failed = {whole(host, 0, self.count - 1, "wiring.failed") for host in wiring.get("failed", [])}
+        #: The switches of hosts that work.
+        self.working = [switch for host, switch in enumerate(self.hosts) if host not in self.failed]
         for number, (a, b) in enumerate(self.cables):
             self.near[a].append((b, number))
             self.near[b].append((a, number))
@@ -2211,7 +2214,7 @@ class Wiring:
 
     def spots(self, per_node):
         """Places besides its own that a rank has at its switch, and the channels from there."""
-        counts = Counter(self.hosts)
+        counts = Counter(self.working)
         return {(count * per_node - 1, len(self.near[switch])) for switch, count in counts.items()}
 
     def sorted_sum(self, ranks, bytes_of, per_node, lengths, of_host=0):
@@ -2228,11 +2231,11 @@ class Wiring:
         ahead = {
             here: [(there, lengths[cable]) for there, cable in near] for here, near in enumerate(self.near)
         }
-        for start in set(self.hosts):
+        for start in set(self.working):
             far = shortest(start, ahead)
             # What is not reached is as far as the farthest.
             farthest = max(far.values())
-            places = sorted(far.get(switch, farthest) for switch in self.hosts for _ in range(per_node))
+            places = sorted(far.get(switch, farthest) for switch in self.working for _ in range(per_node))
             # The host of a rank itself is at its switch.
             others = [each + 2 * of_host for each in places[per_node:]]
             rows.add(tuple(([0] * (per_node - 1) + others)[:most]))
@@ -2278,14 +2281,14 @@ class Wiring:
         spots = {(per_node - 1, 1)} if of_host else self.spots(per_node)
         if kind == "across":
             need(of_host, "across: is about hosts")
-            few, many = up(ranks, self.count), min(per_node, ranks)
+            few, many = up(ranks, len(self.working)), min(per_node, ranks)
             return min(self.outwards(count, ranks, bytes_of, axes) for count in range(few, many + 1))
         if kind == "cut":
             inside = {whole(one, 0, self.switches - 1, "cut") for one in proof["switches"]}
             channels = sum((a in inside) != (b in inside) for a, b in self.cables)
             need(channels > 0, "switches: no channel leaves them")
-            places = per_node * sum(switch in inside for switch in self.hosts)
-            few, many = max(0, ranks - (per_node * self.count - places)), min(places, ranks)
+            places = per_node * sum(switch in inside for switch in self.working)
+            few, many = max(0, ranks - (per_node * len(self.working) - places)), min(places, ranks)
             step = divisor(bytes_of.values())
             least = min(self.outwards(count, ranks, bytes_of, axes) for count in range(few, many + 1))
             return up(up(least, step) * step, channels)
@@ -3246,6 +3249,15 @@ def verified_placement(document):
     return facts, "\n".join([*rows, verified, *left])
 
 
+def of_hosts(topology, count):
+    """What finds the coordinates of a host: those of a product, or its number alone."""
+    text = topology.get("network") or ""
+    # Of a circulant, whose steps stand behind its size, the size counts.
+    sizes = [int(size) for size in re.findall(r"(?:ring|line|full|circulant\()(\d+)", text)]
+    grid = Shape({"sizes": sizes}) if sizes else None
+    return grid.coordinates if grid and grid.count == count else lambda host: [host]
+
+
 def require_told(document, network, sent):
     """Refuse what a document says of channels, coordinates and hosts that its placement does not say."""
     nodes = document["placement"]
@@ -3255,8 +3267,9 @@ def require_told(document, network, sent):
         need(claimed == counted, text)
     if "coordinates" in document:
         wired = isinstance(network, Wiring)
+        at = of_hosts(document["topology"], network.count) if wired else network.coordinates
         for rank, (node, place) in enumerate(zip(nodes, document["coordinates"], strict=True)):
-            where = [node] if wired else list(network.coordinates(node))
+            where = list(at(node))
             need(place == where, f"coordinates: rank {rank} is at {where}, the file says {place!r:.40}")
     if "hosts" in document:
         of_node = {}

@@ -23,7 +23,7 @@ from flitloom.spec.base import explain
 from flitloom.spec.written import SIMULATION
 
 #: Raised when what is saved, or how, changes. Before 5 the hosts of products were in the order of cables.
-FORMATS = (4, 5)
+FORMATS = (4, 5, 6)
 
 
 class Judged(BaseModel):
@@ -40,7 +40,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[4, 5]
+    format: Literal[4, 5, 6]
     #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
     version: str
     cycle: Annotated[int, Field(ge=0)]
@@ -83,7 +83,7 @@ def write(
             f"files of at most {limits.STATE_BYTES} are read",
         )
     about = Header(
-        format=5,
+        format=6,
         version=version(),
         state_bytes=len(state),
         checksum=_checksum(text, state, judged),
@@ -125,7 +125,7 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     if isinstance(fields, dict) and fields.get("format") not in FORMATS:
         raise SpecError(
             f"{name}: format: is {str(fields.get('format'))[:20]}; "
-            f"this flitloom reads formats {' and '.join(map(str, FORMATS))}"
+            f"this flitloom reads formats {FORMATS[0]} to {FORMATS[-1]}"
         )
     try:
         header = Header.model_validate(fields)
@@ -147,8 +147,10 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
         spec = Experiment.model_validate_json(text)
     except ValidationError as error:
         raise SpecError(f"{name}: {explain(error)}") from None
-    renumbered = spec.topology.has_tables and len(spec.topology.dimensions) > 1
-    if header.format < 5 and spec.router.model == "pipelined" and renumbered:
+    renumbered = 0
+    if spec.router.model == "pipelined" and spec.topology.has_tables and len(spec.topology.dimensions) > 1:
+        renumbered = 6 if spec.topology.subnet is not None and spec.topology.failed_nodes else 5
+    if header.format < renumbered:
         raise SpecError(
             f"{name}: format: is {header.format}, in which hosts of {spec.topology} had another order; "
             "simulate it from the beginning"

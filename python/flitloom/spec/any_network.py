@@ -119,7 +119,7 @@ class AnyNetwork(SpecModel):
         if self.grid is not None:
             return _core.Network.of_grid(self.grid, ties)
         if self.subnet is not None:
-            return self.subnet.core(self.dimensions)
+            return self.subnet.core(self.dimensions).without_nodes(self.failed_nodes)
         return _core.Network.of_cables(
             self.nodes, self.cable_ends, self.one_way_links, self.failed_nodes, self.failed_links
         )

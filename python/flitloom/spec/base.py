@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, get_args, get_origin
 
@@ -285,6 +286,9 @@ def each(
     def read(value: Any, info: ValidationInfo) -> tuple[Any, ...]:
         if hasattr(value, "tolist"):
             value = value.tolist()
+        if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping | list | tuple):
+            # One more than there may be is too many.
+            value = list(islice(value, most + 1))
         if not isinstance(value, list | tuple):
             raise problem(f"{show(value)} is not a list")
         if len(value) < least:

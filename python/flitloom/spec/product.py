@@ -204,11 +204,9 @@ class Product(AnyNetwork):
         if model != "pipelined":
             self.require_one_cycle()
             return None
-        if self.damaged:
-            raise SpecError.at(
-                "topology", "failed parts of products are known with one-cycle routers only", "leave them out"
-            )
-        return {"network": self.network}
+        parts = [f"node:{node}" for node in self.failed_nodes]
+        parts += [f"link:{a}-{b}" for a, b in self.failed_links]
+        return {"network": self.network, **({"failed": parts} if parts else {})}
 
     def torus(self, what: str, advice: str = "") -> Topology:
         """The torus or mesh that it is, if it has rings and lines only."""

@@ -147,26 +147,36 @@ def packet_table(checks: tuple[Check, ...]) -> Callable[[Any, ValidationInfo], A
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str | Path):
             return given(value, info)
-        file = locate(value, info)
-        lines = Lines(file, limits.COLUMN_BYTES)
-        heading = tuple(next(iter(lines), []))
-        if heading not in (PACKET_COLUMNS, PACKET_COLUMNS[:4]):
-            needed = f"the heading must be {','.join(PACKET_COLUMNS)} (slice may be left out)"
-            raise problem(f"{show_file(file)}, line {max(lines.number, 1)}: {needed}")
-        packets: list[tuple[int, ...]] = []
-        for row in lines:
-            if len(packets) == limits.LISTED_PACKETS:
-                raise problem(f"{lines.place}: more than {limits.LISTED_PACKETS} packets")
-            if len(row) != len(heading):
-                lines.wrong(f"{counted(len(row), 'value')}; {len(heading)} are needed")
-                continue
-            cells = zip(heading, row, checks, strict=False)
-            numbers = [lines.whole(name, cell, check) for name, cell, check in cells]
-            packets.append((*numbers, 0)[:5])
-        lines.end()
-        return tuple(packets)
+        return packets_in(locate(value, info), checks)
 
     return read
+
+
+def packets_in(
+    file: Path, checks: tuple[Check, ...], number_of: Callable[[str], int | str | None] = str
+) -> tuple[tuple[int, ...], ...]:
+    """The packets of a file with a heading; `number_of` finds the number of a node by its name, or none."""
+    lines = Lines(file, limits.COLUMN_BYTES)
+    heading = tuple(next(iter(lines), []))
+    if heading not in (PACKET_COLUMNS, PACKET_COLUMNS[:4]):
+        needed = f"the heading must be {','.join(PACKET_COLUMNS)} (slice may be left out)"
+        raise problem(f"{show_file(file)}, line {max(lines.number, 1)}: {needed}")
+    packets: list[tuple[int, ...]] = []
+    for row in lines:
+        if len(packets) == limits.LISTED_PACKETS:
+            raise problem(f"{lines.place}: more than {limits.LISTED_PACKETS} packets")
+        if len(row) != len(heading):
+            lines.wrong(f"{counted(len(row), 'value')}; {len(heading)} are needed")
+            continue
+        ends = [number_of(name) for name in row[:2]]
+        if None in ends:
+            lines.wrong(f"{heading[ends.index(None)]} is not a host of the network")
+            continue
+        cells = zip(heading, (*map(str, ends), *row[2:]), checks, strict=False)
+        numbers = [lines.whole(name, cell, check) for name, cell, check in cells]
+        packets.append((*numbers, 0)[:5])
+    lines.end()
+    return tuple(packets)
 
 
 class Lines:

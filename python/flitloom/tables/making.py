@@ -14,6 +14,7 @@ from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.families import is_family
 from flitloom.spec.product import network_of
+from flitloom.spec.topology import is_grid
 from flitloom.spec.what import fields_of, without_tables
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
@@ -135,7 +136,7 @@ def make(network: Any, **how: Any) -> Any:
         fields = without_tables(fields_of(network))
         if not {"graph", "failed"} & fields.keys() and not is_family(fields.get("network")):
             named = network_of(fields)
-    if isinstance(named, Topology) and not (named.twist and isinstance(network, str | Path)):
+    if is_grid(named) and not (named.twist and isinstance(network, str | Path)):
         return route(named, **how)
     made = fabric(network)
     if how.get("traffic") is not None and isinstance(named, AnyNetwork) and named.grid is not None:

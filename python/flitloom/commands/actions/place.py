@@ -167,7 +167,8 @@ def _network(
         return network_of(Product(**fields, **read_failed(where.fail or []))), None
     options.refuse_grid(where.torus, where.mesh, where.wrap, where.network, where.graph)
     subnet = fabric(named, fail=where.fail or [])
-    if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
+    single = len(subnet.cables) == len({frozenset((cable.a, cable.b)) for cable in subnet.cables})
+    if single and set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
         # Hosts are sorted by their switches.
         ground = ground_of_subnet(subnet, host_names(subnet))
         if ground.topology is not None:

@@ -15,10 +15,10 @@ from flitloom.fabric.model import Subnet
 from flitloom.placing.phases import in_phases
 from flitloom.placing.placement import (
     is_wired_as,
+    network_of,
     nodes_for,
     phases_of,
     read_placement,
-    topology_of,
     traffic_of,
 )
 from flitloom.placing.running import FLIT_BYTES, moves, packet_rows
@@ -55,7 +55,7 @@ def put_on_nodes(file: Path, fields: dict[str, Any], has_tables: bool, flit_byte
     given = fields["topology"]
     of_switches = "wiring" in document
     named = {"network", "graph"} & set(given)
-    topology = topology_of(given) if named else options.part(Topology, fields)
+    topology = network_of({**document, "topology": given}) if named else options.part(Topology, fields)
     nodes = nodes_for(document, topology)
     tables = None
     if of_switches:
@@ -102,10 +102,20 @@ def host_weights(file: Path, subnet: Subnet, described: str) -> NDArray[np.int64
         The placement is for another network.
     """
     document = read_placement(file)
-    if not is_wired_as(document, subnet):
-        made = document.get("network", "another network")
-        raise SpecError.at(show_file(file), f"is for the {made}, not for {show(described)}")
-    return _bytes_between(document, document["placement"], len(subnet.hosts))
+    wiring = document.get("wiring")
+    if isinstance(wiring, dict) and wiring.get("failed"):
+        # Its hosts are those of the whole product.
+        network = network_of(document)
+        sent = _bytes_between(document, nodes_for(document, network), network.nodes)
+        assert network.subnet is not None
+        there = [host for host in range(network.nodes) if host not in network.failed_nodes]
+        names = [network.subnet.hosts[host].name for host in there]
+        if names == [host.name for host in subnet.hosts] and network.subnet == subnet.among(network.subnet):
+            return sent[np.ix_(there, there)]
+    elif is_wired_as(document, subnet):
+        return _bytes_between(document, document["placement"], len(subnet.hosts))
+    made = document.get("network", "another network")
+    raise SpecError.at(show_file(file), f"is for the {made}, not for {show(described)}")
 
 
 def placement_weights(file: Path, topology: AnyNetwork | None) -> tuple[AnyNetwork, NDArray[np.int64]]:
@@ -117,7 +127,7 @@ def placement_weights(file: Path, topology: AnyNetwork | None) -> tuple[AnyNetwo
         The placement is for another network.
     """
     document = read_placement(file)
-    network = topology_of(document["topology"]) if topology is None else topology
+    network = network_of(document) if topology is None else topology
     return network, _bytes_between(document, nodes_for(document, network), network.nodes)
 
 

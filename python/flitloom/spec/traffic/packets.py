@@ -25,7 +25,8 @@ from flitloom.spec.traffic.fields import CYCLE, Column, cycle_number
 if TYPE_CHECKING:
     from flitloom.networks.network import Network
 
-_PACKET = (
+#: What is checked of every column.
+PACKET = (
     node_number,
     node_number,
     whole_number(1, LIMITS["length"], "flits"),
@@ -62,7 +63,7 @@ class Packets(PlannedTraffic):
     kind: Literal["packets"] = "packets"
     table: Annotated[
         tuple[tuple[int, int, int, int, int], ...],
-        Checked(packet_table(_PACKET), in_file(listed(listed(CYCLE, 5, 4), LISTED_PACKETS, 1))),
+        Checked(packet_table(PACKET), in_file(listed(listed(CYCLE, 5, 4), LISTED_PACKETS, 1))),
         Field(min_length=1),
     ]
     routes: Annotated[
