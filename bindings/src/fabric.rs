@@ -182,6 +182,7 @@ pub fn forward<'py>(
     slack: f64,
     reversible: bool,
     method: Option<&str>,
+    tree: Option<Vec<u32>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = network.switches(py)?;
     let method = method.and_then(|name| {
@@ -205,7 +206,7 @@ pub fn forward<'py>(
             roots,
             old.as_deref(),
             demand.as_ref(),
-            ForwardingRequest { method, mode, lanes, tries, slack, reversible },
+            ForwardingRequest { method, mode, lanes, tries, slack, reversible, tree: tree.as_deref() },
         );
         let tree = if order.is_none() { FatTree::of(graph) } else { None };
         let shifts = tree.map(|tree| ShiftLoads::of(graph, &tree, &made.table));

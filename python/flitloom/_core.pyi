@@ -403,6 +403,7 @@ def forward(
     slack: float,
     reversible: bool,
     method: str | None,
+    tree: Sequence[int] | None,
 ) -> dict[str, Any]: ...
 def repair_forwarding(
     network: Network,

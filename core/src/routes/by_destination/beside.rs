@@ -241,17 +241,10 @@ fn closes_a_cycle(waits: &Waits, ranks: &[u32], more: &[Edge]) -> bool {
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
 pub fn multicast_tree(graph: &Graph, ports: &[u8]) -> Vec<u32> {
-    let switches = 0..graph.switches() as u32;
-    let with_hosts: Vec<u32> = switches.clone().filter(|&switch| graph.hosts(switch) > 0).collect();
-    let far: Vec<u16> = switches
-        .clone()
-        .into_par_iter()
-        .map(|switch| {
-            let distances = graph.distances_to(switch);
-            with_hosts.iter().map(|&host| distances[host as usize]).max().unwrap_or(0)
-        })
-        .collect();
-    let Some(root) = switches.min_by_key(|&switch| far[switch as usize]) else { return Vec::new() };
+    if graph.switches() == 0 {
+        return Vec::new();
+    }
+    let root = center(graph);
     let mut arrives: Vec<Option<u32>> = vec![None; graph.switches()];
     let mut met = vec![root];
     let mut head = 0;
@@ -278,4 +271,19 @@ pub fn multicast_tree(graph: &Graph, ports: &[u8]) -> Vec<u32> {
     }
     channels.sort_unstable();
     channels
+}
+
+/// The first switch from which the farthest host is nearest.
+pub(super) fn center(graph: &Graph) -> u32 {
+    let switches = 0..graph.switches() as u32;
+    let with_hosts: Vec<u32> = switches.clone().filter(|&switch| graph.hosts(switch) > 0).collect();
+    let far: Vec<u16> = switches
+        .clone()
+        .into_par_iter()
+        .map(|switch| {
+            let distances = graph.distances_to(switch);
+            with_hosts.iter().map(|&host| distances[host as usize]).max().unwrap_or(0)
+        })
+        .collect();
+    switches.min_by_key(|&switch| far[switch as usize]).unwrap_or(0)
 }

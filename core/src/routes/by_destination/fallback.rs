@@ -12,7 +12,7 @@ pub(crate) struct Fallback<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) order: Option<&'a DimensionOrder>,
     pub(crate) start: &'a Forwarding,
-    pub(crate) request: ForwardingRequest,
+    pub(crate) request: ForwardingRequest<'a>,
     /// The bound.
     pub(crate) target: u64,
 }
@@ -92,7 +92,7 @@ impl Shared {
         graph: &Graph,
         order: Option<&DimensionOrder>,
         mode: Mode,
-        request: ForwardingRequest,
+        request: ForwardingRequest<'_>,
         target: u64,
     ) -> Option<(Forwarding, PairLanes)> {
         let enough = request.enough(target);

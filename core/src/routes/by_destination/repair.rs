@@ -72,7 +72,7 @@ pub fn repair(
     roots: Vec<u32>,
     before: Before<'_>,
     demand: Option<&Pairs>,
-    request: ForwardingRequest,
+    request: ForwardingRequest<'_>,
 ) -> Option<Repaired> {
     let switches = graph.switches();
     let mut table = Forwarding::new(switches, roots, before.next.to_vec());

@@ -22,7 +22,7 @@ pub struct Rising {
 
 /// What is asked of tables.
 #[derive(Clone, Copy, Debug)]
-pub struct ForwardingRequest {
+pub struct ForwardingRequest<'a> {
     /// The name of a method in [`METHODS`](crate::routes::methods::METHODS); `None` for the first that suits the
     /// fabric.
     pub method: Option<&'static str>,
@@ -37,15 +37,26 @@ pub struct ForwardingRequest {
     pub slack: f64,
     /// Whether both ways between two switches get the same service level.
     pub reversible: bool,
+    /// The channels of a multicast tree whose packets may have a level of pairs that has the same there and back;
+    /// `None` where they have a lane of their own.
+    pub tree: Option<&'a [u32]>,
 }
 
-impl Default for ForwardingRequest {
+impl Default for ForwardingRequest<'_> {
     fn default() -> Self {
-        Self { method: None, mode: None, lanes: 8, tries: 60_000_000, slack: 0.0, reversible: false }
+        Self {
+            method: None,
+            mode: None,
+            lanes: 8,
+            tries: 60_000_000,
+            slack: 0.0,
+            reversible: false,
+            tree: None,
+        }
     }
 }
 
-impl ForwardingRequest {
+impl ForwardingRequest<'_> {
     /// The largest load that is good enough, by the bound.
     pub(crate) fn enough(&self, bound: u64) -> u64 {
         (bound as f64 * (1.0 + self.slack)).floor() as u64

@@ -60,7 +60,7 @@ struct Candidates<'a> {
     order: Option<&'a DimensionOrder>,
     start: &'a Forwarding,
     gently: bool,
-    request: ForwardingRequest,
+    request: ForwardingRequest<'a>,
     /// Per attempt: what an exception costs, and whether ways may become longer.
     attempts: &'static [(f64, bool)],
     /// The tables of the first attempts, with their loads.
@@ -73,7 +73,7 @@ impl<'a> Candidates<'a> {
         order: Option<&'a DimensionOrder>,
         start: &'a Forwarding,
         gently: bool,
-        request: ForwardingRequest,
+        request: ForwardingRequest<'a>,
     ) -> Self {
         let attempts: &[(f64, bool)] = match order {
             Some(_) => &[(0.1, true), (0.5, false), (2.0, false), (8.0, false)],
@@ -120,8 +120,9 @@ impl<'a> Candidates<'a> {
             }
         }
         let made = best.unwrap_or_else(|| Made::new(graph, fallback.certain(Mode::Portable), true));
-        // Lanes laid afterwards are seldom better, but soon tried.
-        let laid = (small && made.load > good).then(|| self.best(Mode::Portable, made.load, bound, fallback));
+        // Lanes laid afterwards are seldom better, but soon tried; they leave no turns to a tree.
+        let laid = (small && made.load > good && request.tree.is_none())
+            .then(|| self.best(Mode::Portable, made.load, bound, fallback));
         laid.filter(|laid| laid.load < made.load).unwrap_or(made)
     }
 
@@ -157,6 +158,7 @@ impl<'a> Candidates<'a> {
         let mut best: Option<LeveledBothWays> = None;
         for (lanes, stages, brisk) in few.chain(last) {
             let effort = (stages, TRIES_BOTH_WAYS * request.tries);
+            let lanes = (lanes, request.tree);
             let found = both_ways(graph, order, table, lanes, (target, good), effort, brisk);
             let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
             if let Some(found) = found.filter(better) {
@@ -233,7 +235,7 @@ pub fn forward(
     roots: Vec<u32>,
     old: Option<&[u32]>,
     demand: Option<&Pairs>,
-    request: ForwardingRequest,
+    request: ForwardingRequest<'_>,
 ) -> LanedForwarding {
     let least = first_bound(graph, order.map(DimensionOrder::placed), &roots, demand);
     let (method, Start { table: mut start, gently, rising }) =
@@ -295,7 +297,7 @@ fn on_rising_lanes(
     start: Forwarding,
     rising: Rising,
     (least, demand): (CutBound, Option<&Pairs>),
-    (method, request): (&'static str, ForwardingRequest),
+    (method, request): (&'static str, ForwardingRequest<'_>),
 ) -> LanedForwarding {
     let mut table = start;
     let effort = Effort {

@@ -42,7 +42,7 @@ pub fn lane(
     table: &Forwarding,
     order: Option<&DimensionOrder>,
     mode: Mode,
-    request: ForwardingRequest,
+    request: ForwardingRequest<'_>,
     loads: RangeInclusive<u64>,
 ) -> Option<(Forwarding, PairLanes)> {
     let (lanes, reversible) = (request.lanes.clamp(1, MAX_LANES), request.reversible);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -158,12 +158,19 @@ class KindVerdict:
         A shortest cycle of them.
     premise : str
         What was assumed of the traffic.
+    unsafe_places : int
+        Of hosts that were tried as the only manager, those whose packets close a cycle.
     """
 
     kind: str
     deadlock: bool | None
     cycle: list[str]
     premise: str
+    unsafe_places: int = 0
+
+    def facts(self) -> dict[str, Any]:
+        """The same as plain values; the premise says how many places are unsafe."""
+        return {name: value for name, value in asdict(self).items() if name != "unsafe_places"}
 
     def row(self) -> Row:
         """What a printed report says of it."""
@@ -196,9 +203,9 @@ def verdicts(
         why = why if besides else "only host pairs were asked for"
         return first, *(KindVerdict(kind, None, [], why) for kind in KINDS[1:])
 
-    def judged(kind: str, found: Iterable[tuple[int, int]], premise: str) -> KindVerdict:
+    def judged(kind: str, found: Iterable[tuple[int, int]], premise: str, places: int = 0) -> KindVerdict:
         names = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in found]
-        return KindVerdict(kind, bool(names), names, premise)
+        return KindVerdict(kind, bool(names), names, premise, places)
 
     beside = besides[0]
     said = dict.fromkeys(f"{each.manager_level}{each.levels_from}" for each in besides)
@@ -218,7 +225,7 @@ def verdicts(
         judged(
             BOTH_WAYS, facts["both_ways"], "both directions of a pair on the level of either, as with rdma_cm"
         ),
-        judged(MANAGERS, facts["managers"], managers),
+        judged(MANAGERS, facts["managers"], managers, len(facts["unsafe_places"])),
         judged(MULTICAST, facts["multicast"], f"{tree}, on level {' and '.join(said)}"),
     )
 

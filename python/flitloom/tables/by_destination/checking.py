@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ class SubnetReport(Verdict):
 
     def facts(self) -> dict[str, Any]:
         """All of it as plain values, by name, with the kinds of traffic."""
-        told = [asdict(kind) for kind in self.kinds]
+        told = [kind.facts() for kind in self.kinds]
         return super().facts() | {"safe_for": self.safe_for, "traffic_kinds": told}
 
 

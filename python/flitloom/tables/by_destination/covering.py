@@ -46,17 +46,36 @@ class Cover:
         """Lanes that suit managers and multicast best: one for each."""
         return sum(kind in self.kinds for kind in (MANAGERS, MULTICAST))
 
-    def kept(self, lanes: int) -> list[int]:
+    def kept(self, lanes: int, large: bool = False) -> list[tuple[int, bool]]:
         """How many of some lanes pairs leave free, the most welcome number first.
 
-        Tables on another number of lanes are others, with which managers may be safe at more places.
+        Beside each stands whether one of the lanes of pairs leaves the turns of a tree to multicast. Other
+        tables come of each, with which managers may be safe at more places. A tree is best for large ones,
+        which are made once. Of few lanes it leaves one more to pairs.
 
-        >>> [Cover().kept(lanes) for lanes in (8, 4, 2, 1)]
-        [[2, 3], [1, 2], [1], [0]]
+        Examples
+        --------
+        >>> [Cover().kept(lanes) for lanes in (2, 1)]
+        [[(1, False)], [(0, False)]]
+        >>> Cover().kept(8), Cover().kept(4)
+        ([(2, False), (2, True), (3, False)], [(1, False), (2, False), (1, True)])
+        >>> Cover().kept(8, large=True)
+        [(2, True)]
         """
         if lanes >= ENOUGH or self.apart == 0:
-            return [self.apart, self.apart + 1][: 1 + (MANAGERS in self.kinds)]
-        return [kept for kept in range(1, self.apart + 1) if kept < lanes] or [0]
+            numbers = [self.apart + more for more in range(1 + (MANAGERS in self.kinds))]
+        else:
+            numbers = [kept for kept in range(1, self.apart + 1) if kept < lanes] or [0]
+        first = numbers[0]
+        trees = self.both_ways and MULTICAST in self.kinds and 1 <= first < lanes - 1
+        found = [(kept, False) for kept in numbers]
+        if trees:
+            found.insert(1 if lanes >= ENOUGH else len(found), (first, True))
+        return [(first, trees)] if large else found
+
+    def unsafe(self, report: SubnetReport) -> tuple[int, int]:
+        """How many kinds were to be safe and are not, and at how many places managers are not."""
+        return len(self.missing(report)), sum(kind.unsafe_places for kind in report.kinds)
 
     def missing(self, report: SubnetReport) -> list[str]:
         """Kinds that were to be safe and are not."""
@@ -127,10 +146,9 @@ class Cover:
         best: tuple[list[int], Beside, SubnetReport] | None = None
         for pairs, beside in self.places(used, lanes, fixed):
             report = judged(pairs, beside)
-            missing = len(self.missing(report))
-            if best is None or missing < len(self.missing(best[2])):
+            if best is None or self.unsafe(report) < self.unsafe(best[2]):
                 best = pairs, beside, report
-            if not missing:
+            if not self.missing(report):
                 break
         assert best is not None
         return best

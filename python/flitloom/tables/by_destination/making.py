@@ -22,7 +22,7 @@ from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.ground.numerals import counted
 from flitloom.spec.base import require_whole
-from flitloom.tables.by_destination.beside import Beside
+from flitloom.tables.by_destination.beside import Beside, assumed_tree
 from flitloom.tables.by_destination.bounds import behind_cables
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.colours import METHOD, require_colours
@@ -53,6 +53,10 @@ TRIES = 12_000_000
 #: The same for large fabrics, per entry.
 _TRIES_PER_ENTRY = 20
 
+#: Of many lanes those that cost more load than this factor are worth another search.
+_NEARER = 1.02
+#: How much more load than others safer tables may have where lanes are few.
+_FEW = 2.0
 #: Tables with more entries are made once, whatever they are safe for.
 _LARGE = 1 << 17
 
@@ -296,6 +300,7 @@ class _Routing:
         kept: int,
         method: str | None = None,
         both_ways: bool | None = None,
+        tree: bool = False,
     ) -> dict[str, Any]:
         """Tables made anew, or with few changes of others, with destinations in the order of the seed.
 
@@ -309,6 +314,8 @@ class _Routing:
             Another method than the one that is asked for.
         both_ways : bool, optional
             Whether both directions of a pair get one level, if not as asked for.
+        tree : bool
+            Whether a level of pairs leaves the turns of the tree that OpenSM builds to multicast.
         """
         # Further LIDs of a host come behind the first of every one; repairs keep what they can.
         first: dict[int, int] = {}
@@ -341,6 +348,7 @@ class _Routing:
                 0.0 if old is None else REPAIR_SLACK,
                 self.cover.both_ways if both_ways is None else both_ways,
                 method or self.method or usual,
+                assumed_tree(found.subnet)[0] if tree else None,
             )
             if hanging is not None:
                 made = hanging.with_hung(made, [self.roots[row] for row in base + further])
@@ -393,25 +401,38 @@ class _Routing:
         best: tuple[dict[str, Any], Beside, SubnetReport, dict[str, int]] | None = None
         there = self.lanes - self.spare_lanes
         few_lanes = there < ENOUGH
-        for least in self.cover.kept(there):
-            if best is not None and len(self.owners) * len(self.subnet.switches) > _LARGE:
-                break
+        large = len(self.owners) * len(self.subnet.switches) > _LARGE
+        for least, tree in self.cover.kept(there, large):
+            if best is not None and not self.cover.missing(best[2]):
+                balanced = best[0]["balanced"] or 0
+                if not tree or self.load(best[2]) <= (NEAR if few_lanes else _NEARER) * balanced:
+                    continue
             # Where pairs leave some lanes by themselves, others come of fewer lanes only.
-            used = None if best is None or few_lanes else best[0]["lanes"]
+            used = None if best is None or few_lanes or tree else best[0]["lanes"]
             kept = least if used is None else min(max(least, there + 1 - used), there - 1)
-            made, methods = self.by_method(old, kept)
+            made, methods = self.by_method(old, kept, tree)
             made, beside, report = self.settled(made)
-            fewer = best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2]))
-            if best is None or (fewer and (few_lanes or self.load(report) <= NEAR * self.load(best[2]))):
+            if best is None or self.better(report, best[2], few_lanes):
                 best = made, beside, report, methods
-            if not self.cover.missing(report):
-                break
         assert best is not None
         return best
 
-    def by_method(self, old: NDArray[np.uint32] | None, kept: int) -> tuple[dict[str, Any], dict[str, int]]:
+    def better(self, report: SubnetReport, than: SubnetReport, few_lanes: bool) -> bool:
+        """Whether tables are safe for more than others, at a load that is not much higher, or load less.
+
+        Where lanes are few, tables that come later leave fewer of them to repairs, and must load much less.
+        """
+        loads = self.load(report), self.load(than)
+        unsafe = [len(self.cover.missing(each)) for each in (report, than)]
+        if unsafe[0] == unsafe[1]:
+            return (NEAR if few_lanes else 1) * loads[0] < loads[1]
+        return unsafe[0] < unsafe[1] and loads[0] <= (_FEW if few_lanes else NEAR) * loads[1]
+
+    def by_method(
+        self, old: NDArray[np.uint32] | None, kept: int, tree: bool
+    ) -> tuple[dict[str, Any], dict[str, int]]:
         """Tables of the method that suits, and the loads of those that were tried."""
-        made = self.search(old, kept)
+        made = self.search(old, kept, tree=tree)
         report = self.judged(made)
         methods = {made["method"]: report.max_load}
         if (
@@ -509,7 +530,7 @@ class _Routing:
             made, behind = self.hanging.told(made, report)
         elif self.demand is None:
             made["bound"] = behind_cables(self.subnet, made["bound"])
-        kept = self.cover.kept(self.lanes - self.spare_lanes)[0]
+        kept = self.cover.kept(self.lanes - self.spare_lanes)[0][0]
         scratch = host_pairs = None
         if (
             again is None

@@ -115,7 +115,9 @@ class MixtureReport:
     def facts(self) -> dict[str, Any]:
         """All of it as plain values, by name: what ``flitloom check --mix --json`` prints."""
         told = asdict(self) | {"unserved": list(self.unserved), "remarks": list(self.remarks)}
-        told |= {"traffic_kinds": told.pop("kinds"), "required": list(self.required)}
+        kinds = [kind.facts() for kind in self.kinds]
+        told |= {"traffic_kinds": kinds, "required": list(self.required)}
+        del told["kinds"]
         return {"passed": self.passed, "safe_for": self.safe_for, **told}
 
 

@@ -238,7 +238,7 @@ def _searched(tables: SubnetTables, lanes: int, load: int, seed: int, looks: int
         [subnet.hosts[owner].switch for owner in tables.owners.tolist()],
         tables.following,
         None if tables.demand is None else tables.demand.core(),
-        max(1, lanes - tables.cover.kept(lanes)[0]),
+        max(1, lanes - tables.cover.kept(lanes)[0][0]),
         load,
         seed,
         looks,
@@ -287,7 +287,7 @@ def _on_more_lanes(tables: SubnetTables, lanes: int) -> list[SubnetTables]:
     roots = np.array([subnet.hosts[owner].switch for owner in tables.owners.tolist()])
     known = np.unique(tables.levels[apart])
     lane = np.searchsorted(known, tables.levels)
-    free = lanes - tables.cover.kept(lanes)[0] - len(known)
+    free = lanes - tables.cover.kept(lanes)[0][0] - len(known)
     if free <= 0:
         return []
     sizes = np.bincount(lane[apart], minlength=len(known))

@@ -46,12 +46,13 @@ pub(crate) struct LeveledBothWays {
 /// Searches routes and levels together from tables without levels; `None` if pairs without one are left.
 ///
 /// `target` is the bound and `enough` a load that is good enough; turns are chosen anew up to `stages` times. A `brisk`
-/// search goes by two sets of turns, without trees for pairs that no other way joins in a lane.
+/// search goes by two sets of turns, without trees for pairs that no other way joins in a lane. The first lane leaves
+/// the turns of a given tree to multicast.
 pub(crate) fn both_ways(
     graph: &Graph,
     order: Option<&DimensionOrder>,
     table: &Forwarding,
-    lanes: usize,
+    (lanes, tree): (usize, Option<&[u32]>),
     (target, enough): (u64, u64),
     (stages, tries): (u64, u64),
     brisk: bool,
@@ -60,7 +61,7 @@ pub(crate) fn both_ways(
         return Some(one);
     }
     let order = order.filter(|order| order.is_plain());
-    let cut = order.map(|order| Turns::cut_rings(graph, order, lanes, !brisk));
+    let cut = order.map(|order| Turns::cut_rings(graph, order, lanes, !brisk, tree));
     let mut best: Option<LeveledBothWays> = None;
     let good = |best: &Option<LeveledBothWays>| best.as_ref().is_some_and(|best| best.load <= enough);
     let search = |mut turns: Turns, best: &mut Option<LeveledBothWays>| {
@@ -75,7 +76,7 @@ pub(crate) fn both_ways(
         search(cut, &mut best);
     }
     if best.is_none() || brisk && !good(&best) {
-        search(Turns::numbered(graph, lanes), &mut best);
+        search(Turns::numbered(graph, lanes, tree), &mut best);
     }
     best
 }

@@ -1,5 +1,6 @@
 //! Sets of turns, one per lane, in which no channels can wait for each other in a circle.
 
+use super::super::beside::center;
 use super::DimensionOrder;
 use crate::fabric::Graph;
 use crate::flow::order::Dependencies;
@@ -11,23 +12,25 @@ pub(super) struct Turns {
     pub(super) lanes: usize,
     /// Turns, by lane, that are never given up.
     kept: Vec<(u32, u32, usize)>,
+    /// Whether they lead from everywhere to everywhere in every lane.
+    trees: bool,
     order: Dependencies,
 }
 
 impl Turns {
-    /// Whether some turns are never given up, so that a way exists in every lane.
-    pub(super) fn keeps_some(&self) -> bool {
-        !self.kept.is_empty()
+    /// Whether turns that are never given up lead from everywhere to everywhere in every lane.
+    pub(super) fn keeps_trees(&self) -> bool {
+        self.trees
     }
 
     /// No turn in any lane.
     pub(super) fn none(graph: &Graph, lanes: usize) -> Self {
-        Self { lanes, kept: Vec::new(), order: Dependencies::unordered(graph, lanes) }
+        Self { lanes, kept: Vec::new(), trees: false, order: Dependencies::unordered(graph, lanes) }
     }
 
     /// Only those turns that are never given up.
     pub(super) fn only_kept(&self, graph: &Graph) -> Self {
-        let mut turns = Self { kept: self.kept.clone(), ..Self::none(graph, self.lanes) };
+        let mut turns = Self { kept: self.kept.clone(), trees: self.trees, ..Self::none(graph, self.lanes) };
         for &(channel, next, lane) in &self.kept {
             turns.allow(channel, next, lane);
         }
@@ -35,15 +38,33 @@ impl Turns {
     }
 
     /// Ways that fall and then rise in the numbers of switches (up*/down*), by lane in those of breadth-first search
-    /// from another root; roots lie far apart.
-    pub(super) fn numbered(graph: &Graph, lanes: usize) -> Self {
+    /// from another root; roots lie far apart. The first lane keeps the turns of a given tree, if there is one, and
+    /// takes others as far as they close no circle with these.
+    pub(super) fn numbered(graph: &Graph, lanes: usize, tree: Option<&[u32]>) -> Self {
         let mut turns = Self::none(graph, lanes);
-        for (lane, root) in spread_roots(graph, lanes).into_iter().cycle().take(lanes).enumerate() {
+        let legal = |root: u32| {
             let far = graph.distances_to(root);
-            let number = |switch: u32| (far[switch as usize], switch);
-            turns.allow_where(graph, lane, |channel, next| {
+            let number = move |switch: u32| (far[switch as usize], switch);
+            all(graph).filter(move |&(channel, next)| {
                 let ((from, at), to) = (graph.ends(channel), graph.ends(next).1);
                 number(from) > number(at) || number(to) > number(at)
+            })
+        };
+        let roots = spread_roots(graph, lanes).into_iter().cycle().take(lanes);
+        for (lane, root) in roots.enumerate().skip(usize::from(tree.is_some())) {
+            legal(root).for_each(|(channel, next)| {
+                turns.allow(channel, next, lane);
+            });
+        }
+        if let Some(tree) = tree {
+            turns.keep_within(graph, &of_channels(graph, tree), 0);
+            for place in 0..turns.kept.len() {
+                let (channel, next, lane) = turns.kept[place];
+                turns.allow(channel, next, lane);
+            }
+            turns.put_in_order();
+            legal(center(graph)).for_each(|turn| {
+                turns.allow_all(&[turn], 0);
             });
         }
         turns
@@ -51,15 +72,22 @@ impl Turns {
 
     /// Dimension order on rings that are cut at one of two opposite places, by lane in other combinations; where lanes
     /// are left, in the order of dimensions turned round. With trees, every lane has one for pairs that failures leave
-    /// no such way.
-    pub(super) fn cut_rings(graph: &Graph, order: &DimensionOrder, lanes: usize, trees: bool) -> Self {
+    /// no such way. A given tree is that of the first lane.
+    pub(super) fn cut_rings(
+        graph: &Graph,
+        order: &DimensionOrder,
+        lanes: usize,
+        trees: bool,
+        given: Option<&[u32]>,
+    ) -> Self {
         let lane = |lane| CutRings::new(order, lane, lanes);
-        let mut turns = Self::none(graph, lanes);
-        for at in (0..lanes).filter(|_| trees) {
-            let tree = lane(at).tree(graph);
-            let within =
-                all(graph).filter(|(channel, next)| tree[*channel as usize / 2] && tree[*next as usize / 2]);
-            turns.kept.extend(within.map(|(channel, next)| (channel, next, at)));
+        let mut turns = Self { trees, ..Self::none(graph, lanes) };
+        for at in 0..lanes {
+            match given.filter(|_| at == 0) {
+                Some(tree) => turns.keep_within(graph, &of_channels(graph, tree), at),
+                None if trees => turns.keep_within(graph, &lane(at).tree(graph), at),
+                None => {}
+            }
         }
         let mut turns = turns.only_kept(graph);
         turns.put_in_order();
@@ -72,12 +100,11 @@ impl Turns {
         turns
     }
 
-    fn allow_where(&mut self, graph: &Graph, lane: usize, legal: impl Fn(u32, u32) -> bool) {
-        for (channel, next) in all(graph) {
-            if legal(channel, next) {
-                self.allow(channel, next, lane);
-            }
-        }
+    /// Never gives up the turns between some cables.
+    fn keep_within(&mut self, graph: &Graph, cables: &[bool], lane: usize) {
+        let within =
+            all(graph).filter(|(channel, next)| cables[*channel as usize / 2] && cables[*next as usize / 2]);
+        self.kept.extend(within.map(|(channel, next)| (channel, next, lane)));
     }
 
     /// Lanes in which one channel may follow another.
@@ -206,6 +233,13 @@ impl<'a> CutRings<'a> {
     }
 }
 
+/// Whether each cable has one of some channels.
+fn of_channels(graph: &Graph, channels: &[u32]) -> Vec<bool> {
+    let mut cables = vec![false; graph.channels() / 2];
+    channels.iter().for_each(|&channel| cables[channel as usize / 2] = true);
+    cables
+}
+
 /// The switch that stands for the part that a switch is in.
 fn root(part: &mut [u32], mut at: u32) -> u32 {
     while part[at as usize] != at {
@@ -266,8 +300,8 @@ mod tests {
     #[test]
     fn no_lane_has_a_circle_and_extended_ones_take_no_other_turn() {
         let (graph, order) = torus(5);
-        let numbered = || Turns::numbered(&graph, 5);
-        let cut = || Turns::cut_rings(&graph, &order, 8, true);
+        let numbered = || Turns::numbered(&graph, 5, None);
+        let cut = || Turns::cut_rings(&graph, &order, 8, true, None);
         for make in [&numbered as &dyn Fn() -> Turns, &cut] {
             let (known, mut turns) = (make(), make());
             turns.extend(&graph, None, 3);

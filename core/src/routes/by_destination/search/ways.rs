@@ -101,7 +101,7 @@ impl BothWays<'_> {
         let root = self.search.table.roots[destination];
         let start = destination * graph.switches();
         let distances = &self.search.distances[self.search.row[destination] as usize * graph.switches()..];
-        let waiting = if self.turns.keeps_some() { u32::from(self.weight_of(from, root)) } else { 0 };
+        let waiting = if self.turns.keeps_trees() { u32::from(self.weight_of(from, root)) } else { 0 };
         let most = u32::from(distances[from as usize]) + LONGER + waiting;
         let step = |channel: u32| {
             let place = start + graph.ends(channel).0 as usize;
