@@ -9,6 +9,7 @@ from math import inf, prod
 
 from flitloom.collectives.latencies import Latencies
 from flitloom.collectives.nested import MOST_NODES
+from flitloom.collectives.nested_orbits import has_few_orbits
 from flitloom.collectives.prices import (
     Prices,
     least_chunks,
@@ -18,8 +19,8 @@ from flitloom.collectives.prices import (
 )
 from flitloom.collectives.proofs import over_lengths, transfers
 from flitloom.collectives.rounds_plan import Priced
+from flitloom.collectives.unlike import FEW, direct_chunks, least_chunks_unlike, prices_unlike
 from flitloom.collectives.unlike import MOST_NODES as MOST_UNLIKE
-from flitloom.collectives.unlike import least_chunks_unlike, prices_unlike
 from flitloom.errors import SpecError
 from flitloom.spec.ground import Ground
 
@@ -234,8 +235,10 @@ def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
         return ()
     if ground.whole:
         return least_chunks(ground)
-    if count <= MOST_UNLIKE:
+    if count <= FEW or (count <= MOST_UNLIKE and not has_few_orbits(ground)):
         return least_chunks_unlike(ground)
+    if count <= MOST_UNLIKE:
+        return (direct_chunks(ground), *least_less_failures(ground)[1:])
     return least_less_failures(ground) if ground.without_failures().whole else ()
 
 

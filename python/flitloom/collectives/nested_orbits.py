@@ -25,12 +25,19 @@ from flitloom.spec.ground import Ground
 
 #: Chunks of orbits by all nodes by orbits of links, at most.
 MOST = 1 << 23
-#: Times that prices lead to other senders; then times that they lead to other rounds, where nodes are few.
-TURNS, LATER = 5, 2
-#: Nodes for which rounds are searched, ways of a chunk that are improved, and moves for each.
-FEW, BETTER, MOVES = 256, 2, 40
-#: Pieces of a chunk, at least.
-PIECES = 8
+#: Times that prices lead to other senders.
+TURNS = 5
+#: Times that they then lead to other rounds, at least and at most, and those by nodes by orbits of nodes by
+#: orbits of links.
+LATER, LATER_WORK = (5, 20), 3_000_000
+#: Nodes for which rounds are searched, and moves for each way that is improved.
+FEW, MOVES = 256, 40
+#: Ways of a chunk that are improved, on so many nodes and on more.
+BETTER, SOME = (4, 2), 128
+#: Pieces of a chunk, at least and if that many of all pairs of nodes are not too many.
+PIECES, FINE, MOST_PIECES = 8, 48, 3 << 18
+#: Pieces of the chunk of the node that symmetries keep most often, at least, in the same manner.
+ROOM = 6
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,11 @@ class Orbits:
     @property
     def pieces(self) -> int:
         """Pieces of a chunk, so that all symmetries that keep a node have as many of its pieces."""
-        least = lcm(*(len(self.images) // self.counts).tolist())
-        return -(-PIECES // least) * least
+        kept = len(self.images) // self.counts
+        least = lcm(*kept.tolist())
+        wanted = max(FINE, ROOM * int(kept.max()))
+        possible = min(wanted, MOST_PIECES // len(self.of) ** 2)
+        return max(-(-PIECES // least), possible // least) * least
 
 
 def _kept_symmetries(ground: Ground) -> list[NDArray[np.int64]]:
@@ -192,6 +202,22 @@ class _Search(Ways):
         return [self.paths[number] for number in mine if self.parts[number] > 1e-9]
 
 
+def has_few_orbits(ground: Ground) -> bool:
+    """Whether failures leave symmetries that join links to few orbits, by the number of nodes.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> has_few_orbits(Ground(fl.Torus(5, 5, failed_nodes=[7])))
+    True
+    >>> has_few_orbits(Ground(fl.Torus(5, 5, failed_nodes=[7, 8, 12])))
+    False
+    """
+    if not (ground.topology.damaged and ground.without_failures().whole):
+        return False
+    known = orbits(ground)
+    return known is not None and len(known.links) <= 2 * len(known.of)
+
+
 def turned(ground: Ground, rounds: int) -> Turned | None:
     """An all-gather of a number of rounds with few bytes on a network with failures; none if it is too large.
 
@@ -211,17 +237,18 @@ def turned(ground: Ground, rounds: int) -> Turned | None:
     costs = [known.costs(np.full(len(known.links), 1 / known.links.sum()))] * rounds
     _begin(search, ground, whole, costs)
     lengths = search.lengths()
-    few = len(known.of) <= FEW and rounds > 1
-    for turn in range(TURNS + LATER * few if rounds > 1 else 0):
+    work = len(known.of) * len(known.firsts) * len(known.links)
+    later = int(np.clip(LATER_WORK // work, *LATER)) if len(known.of) <= FEW else 0
+    for turn in range(TURNS + later if rounds > 1 else 0):
         calm = mellowed(lengths, known.links, EVEN)
         costs = [known.costs(row) for row in calm]
-        again = few and turn >= TURNS - LATER // 2
+        again = turn >= TURNS
         hops = np.array(costs) * known.links.sum() * HOP if again else np.zeros(0)
         table = np.rint(np.where(np.isfinite(hops), hops, 0)).astype(np.int32)
         for orbit in range(len(known.firsts)):
             mine = search.used(orbit)
             if again:
-                for path in mine[:BETTER]:
+                for path in mine[: BETTER[len(known.of) > SOME]]:
                     owner, number = int(known.firsts[orbit]), turn * len(known.of) + orbit
                     search.add(orbit, better_rounds(owner, path.rounds, table, MOVES, number), costs)
             else:
