@@ -28,12 +28,14 @@ def hosts(subnet: Subnet) -> dict[str, str]:
     return {host.name: subnet.switches[host.switch].name for host in subnet.hosts}
 
 
-def test_a_line_of_slurm_goes_on_behind_a_backslash() -> None:
+def test_lines_of_slurm_go_on_behind_a_backslash_and_have_quotes() -> None:
     plain = parse_fabric(TREE)
     text = TREE.replace(" Nodes=n[4-6]", " \\\n   Nodes=n[4-6] \\\n  LinkSpeed=10").replace(
         "n[1-3", "n[1\\\n-3"
     )
     assert hosts(parse_fabric(text)) == hosts(plain)
+    quoted = TREE.replace("=n[1-3,7]", '="n[1-3,7]"').replace("=spine", '="spine"')
+    assert hosts(parse_fabric(quoted)) == hosts(plain)
     assert sorted(hosts(plain)) == [f"n{n}" for n in range(1, 8)]
 
 
@@ -137,6 +139,21 @@ def test_names_of_several_nodes_are_told() -> None:
     subnet = parse_fabric("\n".join(nx.generate_graphml(graph)))
     assert [switch.name for switch in subnet.switches] == ["Cleveland", "1", "2", "Atlanta"]
     assert "1 name of several nodes left out: these have their ids" in subnet.remarks
+
+
+def test_groups_are_no_nodes_and_other_graphs_are_refused() -> None:
+    inner = '<graph id="g0:"><node id="n0"/><node id="n1"/><edge source="n0" target="n1"/></graph>'
+    text = f'<node id="g0">{inner}</node><node id="n2"/><edge source="n1" target="n2"/>'
+    grouped = parse_fabric(f'<graphml><graph edgedefault="undirected">{text}</graph></graphml>', hosts=())
+    assert cables(grouped) == {frozenset(("n0", "n1")): 1, frozenset(("n1", "n2")): 1}
+    assert len(grouped.switches) == 3
+    assert "1 group of nodes left out: they have no cables" in grouped.remarks
+    graph = '<graph><node id="a"/><node id="b"/>{}<edge source="a" target="b"/></graph>'
+    hyper = '<hyperedge><endpoint node="a"/><endpoint node="b"/></hyperedge>'
+    with pytest.raises(fl.SpecError, match="has hyperedges; a cable has two ends"):
+        parse_fabric(f"<graphml>{graph.format(hyper)}</graphml>")
+    with pytest.raises(fl.SpecError, match="has 2 graphs; write a file for each"):
+        parse_fabric(f"<graphml>{graph.format('') * 2}</graphml>")
 
 
 def test_platforms_without_one_cluster_are_refused_by_what_they_are() -> None:

@@ -21,7 +21,20 @@ def parse_graphml(text: str, source: str) -> Assembly:
         element.tag = element.tag.rpartition("}")[2]
     keys = {key.get("id"): key.get("attr.name", "") for key in root.iter("key")}
     assembly = Assembly(source)
-    nodes = [(node.get("id", ""), _facts(node, keys)) for node in root.iter("node")]
+    if len(graphs := root.findall("graph")) > 1:
+        raise SpecError(f"{source}: has {len(graphs)} graphs; write a file for each")
+    if next(root.iter("hyperedge"), None) is not None:
+        raise SpecError(f"{source}: has hyperedges; a cable has two ends: write a node and edges for each")
+    joined = {edge.get(end, "") for edge in root.iter("edge") for end in ("source", "target")}
+    # yEd's groups are nodes with a graph in them.
+    groups = {node.get("id", "") for node in root.iter("node") if node.find("graph") is not None} - joined
+    if groups:
+        assembly.remarks.append(f"{counted(len(groups), 'group')} of nodes left out: they have no cables")
+    nodes = [
+        (node.get("id", ""), _facts(node, keys))
+        for node in root.iter("node")
+        if node.get("id", "") not in groups
+    ]
     labels = Counter(facts.get("label") or facts.get("name") for _, facts in nodes)
     strange = Counter[str]()
     for identifier, facts in nodes:

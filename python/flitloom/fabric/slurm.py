@@ -85,7 +85,8 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 def _row(row: str, place: str) -> tuple[str, str, dict[str, str]]:
     """Where a line stands, the line, and its fields, which are all known."""
-    fields = {name.lower(): value for name, value in _FIELD.findall(row)}
+    # Values may stand in quotes.
+    fields = {name.lower(): value.strip("\"'") for name, value in _FIELD.findall(row)}
     if stray := _FIELD.sub(" ", row).split():
         raise SpecError(
             f"{place}: {show(stray[0])} is in no field; lists have no blanks, write Nodes=n[0-3],n7"
