@@ -11,9 +11,10 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advice import weigh
 from flitloom.collectives.algorithms import Algorithm
+from flitloom.collectives.least import known_prices, least
 from flitloom.collectives.listing import own_distances
 from flitloom.collectives.making import from_messages
-from flitloom.collectives.nested_orbits import orbits, turned, turned_messages
+from flitloom.collectives.nested_orbits import has_few_orbits, orbits, turned, turned_messages
 from flitloom.collectives.prices import least_chunks, least_less_failures, prices_less_failures
 from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_hops import hop_by_hop
@@ -123,3 +124,16 @@ def test_advice_has_them_where_bounds_are_those_without_failures() -> None:
     assert rounds[:2] == [2, 4]
     # All to all at once: 23 messages over 4 links.
     assert found[1].crowd == (5, 5)
+
+
+@pytest.mark.parametrize(("rounds", "above"), [(1, 1e-6), (2, 0.05), (3, 0.02)])
+def test_less_a_node_plans_are_near_the_bound(rounds: int, above: float) -> None:
+    """8x8 less a node: the prices are proven by both checkers, so the gap is what a plan may save at most."""
+    ground = Ground(fl.Torus(8, 8, failed_nodes=[5]))
+    assert has_few_orbits(ground)
+    proof = least(ground, "all-gather", 63, known_prices(ground, "all-gather"))
+    found = turned(ground, rounds)
+    assert found is not None
+    bound = 63 * proof.of(rounds)
+    assert bound <= sum(found.loads) * (1 + 1e-9)
+    assert sum(found.loads) <= bound * (1 + above)
