@@ -383,18 +383,20 @@ pub fn check_forwarding<'py>(
         });
         // Nobody asks where nothing can deadlock.
         let shortest = !verdict.cycle().is_empty() && table.is_shortest(graph);
-        let beside =
-            others.filter(|_| verdict.cycle().is_empty()).map(|(managers, level, trees, multicast)| {
-                let request = Beside {
-                    owners: &owners,
-                    managers: &managers,
-                    manager_level: level,
-                    trees: &trees,
-                    multicast_level: multicast,
-                };
-                let pairs = &verdict.uses.waits;
-                by_destination::beside(graph, &table, levels.as_deref(), &rule, pairs, request)
-            });
+        let beside = others.filter(|_| verdict.cycle().is_empty()).map(|others| {
+            let (managers, level, trees, multicast, roots, next) = others;
+            let switches = Forwarding::new(graph.switches(), roots, next);
+            let request = Beside {
+                owners: &owners,
+                managers: &managers,
+                manager_level: level,
+                switches: &switches,
+                trees: &trees,
+                multicast_level: multicast,
+            };
+            let pairs = &verdict.uses.waits;
+            by_destination::beside(graph, &table, levels.as_deref(), &rule, pairs, request)
+        });
         (verdict, bound, shortest, beside)
     });
     let facts = PyDict::new(py);
@@ -413,8 +415,8 @@ pub fn check_forwarding<'py>(
     Ok(facts)
 }
 
-/// Managers and their service level, the channels of multicast trees and theirs.
-type OtherTraffic = (Vec<u32>, u8, Vec<Vec<u32>>, u8);
+/// Managers and their service level, the channels of multicast trees and theirs; switches, and routes to these.
+type OtherTraffic = (Vec<u32>, u8, Vec<Vec<u32>>, u8, Vec<u32>, Vec<u32>);
 
 fn beside_facts<'py>(py: Python<'py>, found: &BesideVerdict) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);

@@ -181,6 +181,11 @@ def test_tables_stay_right_where_only_lids_are_others(tmp_path, capsys):
     code, text, _ = command(capsys, "check", "--fabric", now, *asked)
     found, plain = json.loads(text), json.loads(command(capsys, "check", "--fabric", file, out, "--json")[1])
     assert (code, found["deadlock"], found["max_load"]) == (0, False, plain["max_load"])
+    # Tables of now lie beside those of before.
+    again = tmp_path / "next"
+    assert command(capsys, "route", "--fabric", now, "--from", out, "-o", again)[0] == 0
+    code, text, _ = command(capsys, "check", "--fabric", now, out, "--mix", again, "--safe-for", "all")
+    assert (code, "passed" in text) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ pub struct Beside<'a> {
     pub managers: &'a [u32],
     /// Service level of these packets.
     pub manager_level: u8,
+    /// Routes to the LIDs of switches, which answer monitors, as far as they are others than those to their hosts.
+    pub switches: &'a Forwarding,
     /// By multicast tree the channels on which switches forward its packets.
     pub trees: &'a [Vec<u32>],
     /// Service level of multicast.
@@ -52,7 +54,8 @@ const PLACES: usize = 1024;
 /// let pairs = uses(&ring, &table, Some(&levels), &rule).waits;
 /// let judged = |managers: &[u32]| {
 ///     let owners = &[0, 1, 2, 3, 4];
-///     let request = Beside { owners, managers, manager_level: 0, trees: &[], multicast_level: 0 };
+///     let switches = &Forwarding::shortest(&ring, Vec::new());
+///     let request = Beside { owners, managers, manager_level: 0, switches, trees: &[], multicast_level: 0 };
 ///     beside(&ring, &table, Some(&levels), &rule, &pairs, request)
 /// };
 /// // One manager alone lacks a pair that would close the ring on level 0; two have both.
@@ -124,26 +127,30 @@ impl Known<'_> {
     }
 
     /// The lane of a packet on a channel, behind the channel and the lane that it arrived on unless it is of a host.
+    /// Switches without hosts send their own packets as those of their first port.
     fn lane(&self, arrived: Option<(u32, u8)>, channel: u32, level: usize) -> u8 {
         let switch = self.graph.ends(channel).0;
-        let hosts = (self.graph.outgoing(switch).len(), 0);
+        let hosts =
+            if self.graph.hosts(switch) > 0 { (self.graph.outgoing(switch).len(), 0) } else { (0, 0) };
         let row = arrived.map_or(hosts, |(arrived, before)| (self.graph.place(arrived ^ 1), before));
         self.rule.lane(self.graph, switch, row, self.graph.place(channel), level)
     }
 
-    /// What the packets of a manager wait for, to and from all hosts.
+    /// What the packets of a manager wait for, to and from all hosts and switches.
     fn manager(&self, request: &Beside<'_>, host: u32) -> Vec<Edge> {
         let level = usize::from(request.manager_level);
         let mut edges = Vec::new();
         for (destination, &owner) in request.owners.iter().enumerate() {
             if owner == host {
-                let sources = (0..self.graph.switches() as u32).filter(|&at| self.graph.hosts(at) > 0);
-                sources.for_each(|source| self.walk(source, destination, level, &mut edges));
+                let sources = 0..self.graph.switches() as u32;
+                sources.for_each(|source| self.walk(self.table, source, destination, level, &mut edges));
             }
         }
         let own = request.owners.iter().position(|&owner| owner == host);
         if let Some(at) = own.map(|destination| self.table.roots[destination]) {
-            (0..request.owners.len()).for_each(|destination| self.walk(at, destination, level, &mut edges));
+            for table in [self.table, request.switches] {
+                (0..table.roots.len()).for_each(|to| self.walk(table, at, to, level, &mut edges));
+            }
         }
         edges.sort_unstable();
         edges.dedup();
@@ -151,11 +158,11 @@ impl Known<'_> {
     }
 
     /// Adds what a packet waits for on its way, if that leads to the destination.
-    fn walk(&self, source: u32, destination: usize, level: usize, edges: &mut Vec<Edge>) {
+    fn walk(&self, table: &Forwarding, source: u32, destination: usize, level: usize, edges: &mut Vec<Edge>) {
         let mut before: Option<(u32, u8)> = None;
-        let channels: Vec<u32> = self.table.way(self.graph, destination, source).collect();
+        let channels: Vec<u32> = table.way(self.graph, destination, source).collect();
         let arrives = channels.last().map(|&last| self.graph.ends(last).1);
-        for &channel in channels.iter().filter(|_| arrives == Some(self.table.roots[destination])) {
+        for &channel in channels.iter().filter(|_| arrives == Some(table.roots[destination])) {
             let lane = self.lane(before, channel, level);
             edges.extend(before.map(|(arrived, own)| (vertex(arrived, own), vertex(channel, lane))));
             before = Some((channel, lane));

@@ -15,6 +15,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import text_lines
+from flitloom.tables.by_destination.management import SwitchRoutes
 from flitloom.tables.by_destination.tables import LEVELS, read_bytes, report_in
 from flitloom.tables.verdict import Row, deadlock_row
 
@@ -91,10 +92,14 @@ class Beside:
         found = [host for text in self.managers for host in names.listed(text, "--manager")] if names else []
         return sorted(set(found))
 
-    def request(self, subnet: Subnet) -> tuple[list[int], int, list[list[int]], int]:
+    def request(
+        self, subnet: Subnet, to_switches: SwitchRoutes
+    ) -> tuple[list[int], int, list[list[int]], int, list[int], list[int]]:
         """What the core judges."""
         trees = assumed_tree(subnet) if self.multicast is None else read_multicast(subnet, self.multicast)
-        return self.hosts(subnet), self.manager_level, trees, self.multicast_level
+        roots, rows = to_switches
+        managers = self.hosts(subnet)
+        return managers, self.manager_level, trees, self.multicast_level, roots, rows.reshape(-1).tolist()
 
 
 def assumed_tree(subnet: Subnet) -> list[list[int]]:

@@ -16,6 +16,7 @@ from flitloom.fabric.recognition import Recognition, as_grid
 from flitloom.ground.fixed import explained
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
 from flitloom.tables.by_destination.bounds import behind_cables, proof
+from flitloom.tables.by_destination.management import routes_of
 from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
@@ -137,7 +138,7 @@ def judge(
         tables.lanes,
         None if tables.demand is None else tables.demand.core(),
         bound is None,
-        None if beside is None else beside.request(subnet),
+        None if beside is None else beside.request(subnet, tables.to_switches or routes_of(subnet)),
     )
     bound = bound or facts["bound"]
     if tables.demand is None:

@@ -101,8 +101,8 @@ class Cover:
         --------
         >>> [(pairs, each.manager_level, each.multicast_level) for pairs, each in Cover().places(3, 8, False)]
         [([1, 2, 3], 0, 7)]
-        >>> [(each.manager_level, each.multicast_level) for _, each in Cover().places(1, 2, False)]
-        [(0, 0), (0, 1)]
+        >>> [(pairs, each.manager_level, each.multicast_level) for pairs, each in Cover().places(1, 2, False)]
+        [([0], 0, 0), ([0], 0, 1), ([1], 0, 0), ([1], 0, 1)]
         """
         own, free = list(range(used)), lanes - used
         level = self.manager_level
@@ -121,7 +121,7 @@ class Cover:
             if used > 1 and free and self.apart:
                 yield own, self.beside(0, lanes - 1)
             return
-        if used > 1 and free:
+        if free and (used > 1 or not fixed):
             if fixed:
                 yield own, self.beside(lanes - 1, lanes - 2 if free > 1 else 0)
                 return

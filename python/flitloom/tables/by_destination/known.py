@@ -18,6 +18,7 @@ from flitloom.tables.by_destination.checking import SubnetReport
 from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.covering import Cover
 from flitloom.tables.by_destination.hanging import Behind
+from flitloom.tables.by_destination.management import towards
 from flitloom.tables.by_destination.remembered import First
 from flitloom.tables.by_destination.repairing import OldTables, Update
 from flitloom.tables.by_destination.tables import (
@@ -290,7 +291,9 @@ class MadeTables:
                 if switch in by_switch:
                     table[:, node.lid] = table[:, self.lids[by_switch[switch]]]
                 else:
-                    table[:, node.lid] = _towards(subnet, switch, out)
+                    line = towards(subnet, switch)
+                    known = line != NONE
+                    table[known, node.lid] = out[line[known]]
                 table[switch, node.lid] = 0
         return table
 
@@ -299,17 +302,3 @@ def _differ(old: NDArray[np.uint8], new: NDArray[np.uint8]) -> int:
     """Entries that differ, as `compare_tables` counts them."""
     before, after = of_one_width(old, new)
     return int((before != after).sum())
-
-
-def _towards(subnet: Subnet, root: int, out: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Ports of minimal routes to a switch without hosts, for management packets."""
-    ports = np.full(len(subnet.switches), 255, dtype=np.uint8)
-    outgoing = subnet.outgoing()
-    seen, queue = {root}, [root]
-    for here in queue:
-        for channel, _, there in outgoing[here]:
-            if there not in seen:
-                seen.add(there)
-                ports[there] = out[channel ^ 1]
-                queue.append(there)
-    return ports

@@ -30,6 +30,7 @@ from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_
 from flitloom.tables.by_destination.hanging import Hanging
 from flitloom.tables.by_destination.known import NEAR
 from flitloom.tables.by_destination.made import SubnetTables
+from flitloom.tables.by_destination.management import SwitchRoutes, routes_of
 from flitloom.tables.by_destination.remembered import First, Match, fabric_in, with_away
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.tables.by_destination.tables import (
@@ -285,6 +286,11 @@ class _Routing:
         """What is hung on the torus or mesh, if anything is, and its tables can be balanced behind it."""
         return None if not self.recognition.service else Hanging.of(self.recognition, self.demand is None)
 
+    @cached_property
+    def to_switches(self) -> SwitchRoutes:
+        """Routes to switches without hosts."""
+        return routes_of(self.subnet)
+
     def load(self, report: SubnetReport) -> int:
         """The largest load that tables can change: that of channels which do not join hung switches."""
         return report.max_load if self.hanging is None else self.hanging.busiest(report.loads)[2]
@@ -372,7 +378,8 @@ class _Routing:
             if len(self.owners) == len(self.subnet.hosts) and self.hanging is None
             else None
         )
-        return judge(replace(laid, demand=self.demand), known, beside)
+        laid = replace(laid, demand=self.demand, to_switches=self.to_switches)
+        return judge(laid, known, beside)
 
     def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update, OldTables] | None:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric.model import Subnet
+from flitloom.fabric.identifiers import is_made_up
+from flitloom.fabric.model import Host, Subnet
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import Progress
@@ -171,8 +172,9 @@ def check_mixture(
     for file in (first, second):
         refuse_rising(file, "a mixture")
     before, after = (read_tables(subnet, file) for file in (first, second))
-    old, new = ([host.lid for host in tables.subnet.hosts] for tables in (before, after))
-    if old != new or not np.array_equal(before.owners, after.owners):
+    ports = zip(before.subnet.hosts, after.subnet.hosts, strict=True)
+    same = all(_is_same_port(old, new) for old, new in ports)
+    if not same or not np.array_equal(before.owners, after.owners):
         raise SpecError.at(
             "--mix",
             f"{show_file(second)} knows hosts by other LIDs than {show_file(first)}",
@@ -188,6 +190,12 @@ def check_mixture(
                 "--mix", f"{show_file(file)} brings no packet to another switch", "name tables of this fabric"
             )
     return replace(found, remarks=tuple(dict.fromkeys(subnet.remarks + before.remarks + after.remarks)))
+
+
+def _is_same_port(old: Host, new: Host) -> bool:
+    """Whether entries of two tables are of one port: by its LID, or its GUID, by which OpenSM takes them."""
+    guid = old.port_guid or 0
+    return old.lid == new.lid or (old.port_guid == new.port_guid and not is_made_up(guid))
 
 
 def judge_mixture(

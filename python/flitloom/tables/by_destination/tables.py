@@ -24,6 +24,7 @@ from flitloom.ground.numerals import counted
 from flitloom.ground.reading import opened, read_text, text_lines
 from flitloom.tables.by_destination.colours import read_rises, rises_in, rule_of
 from flitloom.tables.by_destination.dumped_names import with_dumped_identifiers, with_dumped_lids
+from flitloom.tables.by_destination.management import SwitchRoutes, routes_in
 from flitloom.tables.traffic import Demand, demand_of
 
 #: What to do with tables that speak of a switch that the fabric lacks.
@@ -74,6 +75,9 @@ class ForwardingTables:
         By switch whether lanes rise there by one, up to the last of `lanes`, whatever levels say.
     undelivered : array
         Destinations whose own switch does not hand their packets over, those from its other hosts included.
+    to_switches : tuple of list and array, optional
+        Switches, and channels by these and all switches to their LIDs where other ones than to their hosts;
+        by default as tables are made.
     """
 
     subnet: Subnet
@@ -88,6 +92,7 @@ class ForwardingTables:
     demand: Demand | None = None
     rising: NDArray[np.bool_] | None = None
     undelivered: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    to_switches: SwitchRoutes | None = None
 
     @property
     def roots(self) -> list[int]:
@@ -203,6 +208,7 @@ def read_tables(
         remarks,
         demand_of(subnet, lids, owners),
         undelivered=np.flatnonzero(~handed),
+        to_switches=routes_in(subnet, ports, following, [subnet.hosts[owner].switch for owner in owners]),
     )
 
 
