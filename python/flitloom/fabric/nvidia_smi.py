@@ -10,7 +10,7 @@ from flitloom.fabric.assembly import Assembly, Node
 from flitloom.ground.reading import text_lines
 
 #: A heading of devices, and the row of the first GPU.
-_HEAD = re.compile(r"^[^\S\n]*(?:\x1b\[4m)?\s*GPU0\b", re.MULTILINE)
+_HEAD = re.compile(r"^[^\S\n]*(?:\x1b\[4m[^\S\n]*)?GPU0\b", re.MULTILINE)
 _FIRST = re.compile(r"^[^\S\n]*GPU0[^\S\n]+X[^\S\n]", re.MULTILINE)
 #: How a terminal is told to underline.
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
