@@ -274,3 +274,9 @@ def test_numbers_are_names_where_hosts_are_called_by_numbers(tmp_path: Path) -> 
     (tmp_path / "p.csv").write_text("source,destination,length,start\n0,3,8,0\n")
     with pytest.raises(fl.SpecError, match="source is not a host of the network"):
         build_experiment(fields | {"traffic": {"kind": "packets", "table": str(tmp_path / "p.csv")}})
+
+
+def test_rows_with_and_without_ports_stand_beside_each_other() -> None:
+    read = parse_fabric("a,1,b,2\nb,c\nc,3,a,4\n")
+    assert len(read.switches) == 3
+    assert len(read.cables) == 3

@@ -231,7 +231,7 @@ def mixed(ground: Ground, prices: Prices) -> Mixed:
     ...     found = mixed(ground, prices)
     ...     print(len(found.loads), found.pieces, round(sum(found.loads), 2), round(prices.chunks, 2))
     1 1 3.0 3.0
-    2 840 2.33 2.32
+    2 840 2.33 2.33
     """
     rounds = len(prices.links)
     search = _Search(ground, rounds)

@@ -175,11 +175,9 @@ class Assembly:
                     f"{place}: the name {show(node.name)} has {len(node.name)} characters; at most {NAME} "
                     "are supported"
                 )
-            self._in_range(
-                {"guid": node.guid, "lid": node.lid, "lmc": node.lmc}, f"{place}: {show(node.name)}"
-            )
+            self._in_range({"guid": node.guid, "lid": node.lid, "lmc": node.lmc}, f"{place}:", node.name)
         for (name, port), facts in self.port_facts.items():
-            self._in_range(facts, f"{self.source}: port {port} of {show(name)}")
+            self._in_range(facts, f"{self.source}: port {port} of", name)
         index = {name: place for place, name in enumerate(switches)}
         cables, found, lost = [], [], 0
         for (name, port), (other, other_port, _) in self.ends.items():
@@ -324,12 +322,13 @@ class Assembly:
         return told
 
     @staticmethod
-    def _in_range(facts: Mapping[str, int | None], place: str) -> None:
+    def _in_range(facts: Mapping[str, int | None], place: str, node: str) -> None:
         for name, largest in _LARGEST.items():
             value = facts.get(name)
             if value is not None and not 0 <= value <= largest:
+                where = f"{place} {show(node)}"
                 raise SpecError(
-                    f"{place}: {name.upper()} {show(value)} is out of range; it is 0 to {largest}"
+                    f"{where}: {name.upper()} {show(value)} is out of range; it is 0 to {largest}"
                 )
 
     def _distinct(self, what: str, values: list[int | None]) -> None:

@@ -113,9 +113,12 @@ def _plain(row: list[str], assembly: Assembly, place: str) -> _Cable:
 
 def _plug(assembly: Assembly, cables: Sequence[_Cable]) -> None:
     """Add cables between their ports; where these have names, in the order in which a node has them."""
-    named = not all(cable.numbers for cable in cables)
+    named = not all(cable.numbers for cable in cables if cable.ports)
     known: dict[str, dict[str, int]] = {}
     for cable in cables:
+        if not cable.ports:
+            assembly.join(*cable.ends, cable.place)
+            continue
         numbers = cable.numbers
         if named:
             ports = zip(cable.ends, [port or cable.place for port in cable.ports], strict=True)

@@ -25,6 +25,7 @@ from flitloom.fabric.assembly import Assembly
 from flitloom.fabric.kinds import OF_ALL
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.ground import limits
+from flitloom.ground.garbage import uncollected
 from flitloom.ground.reading import opened
 from flitloom.spec.what import host_lists
 
@@ -141,7 +142,8 @@ def parse_fabric(
     for is_one, parse in READERS:
         if is_one(text):
             named = None if hosts is None else host_lists(hosts)
-            return parse(text, source).finish(named, one_way=one_way)
+            with uncollected():
+                return parse(text, source).finish(named, one_way=one_way)
     if _begins(r"Connections[ \t]+\d+", re.IGNORECASE)(text):
         raise SpecError(f"{source}: says who sends what, no network; flitloom place --traffic takes it")
     raise SpecError(
