@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, nearest, show
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import count, expand
 from flitloom.ground.limits import FABRIC_PARTS, LINE_BYTES
@@ -92,8 +91,8 @@ def _row(row: str, place: str) -> tuple[str, str, dict[str, str]]:
             f"{place}: {show(stray[0])} is in no field; lists have no blanks, write Nodes=n[0-3],n7"
         )
     for name in fields.keys() - _FIELDS:
-        near = get_close_matches(name, _FIELDS, n=1, cutoff=0.6)
-        known = _FIELDS[near[0]] if near else ", ".join(("SwitchName", "Switches", "Nodes", "BlockName"))
+        near = nearest(name, _FIELDS)
+        known = _FIELDS[near] if near else ", ".join(("SwitchName", "Switches", "Nodes", "BlockName"))
         raise SpecError(f"{place}: {show(name)} is not a field of topology.conf; write {known}")
     return place, row, fields
 

@@ -259,6 +259,7 @@ def _is_product(network: str | None) -> TypeGuard[str]:
     return network is not None and not is_family(network)
 
 
+@lru_cache(maxsize=16)
 def _lost(network: str | None, *named: Any) -> tuple[int, ...]:
     """The nodes of a product that have failed."""
     if not _is_product(network):

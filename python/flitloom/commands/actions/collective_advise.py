@@ -22,7 +22,6 @@ from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 from flitloom.spec.machine import Machine
 from flitloom.spec.product import network_of
-from flitloom.spec.speeds import latencies_of
 
 
 def run(where: Where, weighed: Weighed) -> None:
@@ -36,9 +35,8 @@ def run(where: Where, weighed: Weighed) -> None:
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     machine = costs(weighed)
-    latencies = latencies_of(topology, machine)
     unequal = bool(machine.links)
-    topology, machine = equal_links(topology, machine)
+    topology, machine, latencies = equal_links(topology, machine)
     machine.require_ports(Ground(topology).most_links)
     if weighed.groups is not None:
         _in_groups(topology, where, weighed, machine, sizes, latencies, unequal)

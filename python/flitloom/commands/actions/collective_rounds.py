@@ -40,9 +40,7 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     say_who_takes_part(topology, ADDS if operation == "reduce" else "only forward")
     root = root_of(planned.root, topology, where)
     size = read_size(asked.size, "--size")
-    machine = costs(asked)
-    latencies = latencies_of(topology, machine)
-    topology, machine = equal_links(topology, machine)
+    topology, machine, latencies = equal_links(topology, costs(asked))
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
     machine.require_ports(Ground(topology).most_links)
     made = None
@@ -83,16 +81,16 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         _print(facts)
 
 
-def equal_links(topology: AnyNetwork, machine: Machine) -> tuple[AnyNetwork, Machine]:
-    """A network with links of one speed in place of another one, which is said."""
-    if not machine.links:
-        return topology, machine
+def equal_links(
+    topology: AnyNetwork, machine: Machine
+) -> tuple[AnyNetwork, Machine, dict[tuple[int, int], float]]:
+    """A network with links of one speed, which is said if it is another one, its machine, and latencies."""
+    latencies = latencies_of(topology, machine)
     network, equal = in_equal_links(topology, machine)
-    if network is topology:
-        return topology, equal
-    unit = f"{equal.bandwidth / 1e9:g} GB/s"
-    screen.say(f"note: {network} here: a link of {unit} counts as one, faster ones as several")
-    return network, equal
+    if network is not topology:
+        unit = f"{equal.bandwidth / 1e9:g} GB/s"
+        screen.say(f"note: {network} here: a link of {unit} counts as one, faster ones as several")
+    return network, equal, latencies
 
 
 def _facts(advice: Advice, name: str, rounds: int, factor: float, seconds: float) -> dict[str, Any]:

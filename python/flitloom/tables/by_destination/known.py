@@ -286,12 +286,13 @@ class MadeTables:
             known = line != NONE
             table[known, lid] = out[line[known]]
             table[host.switch, lid] = host.switch_port
+        outgoing = subnet.outgoing()
         for switch, node in enumerate(subnet.switches):
             if node.lid:
                 if switch in by_switch:
                     table[:, node.lid] = table[:, self.lids[by_switch[switch]]]
                 else:
-                    line = towards(subnet, switch)
+                    line = towards(outgoing, switch)
                     known = line != NONE
                     table[known, node.lid] = out[line[known]]
                 table[switch, node.lid] = 0

@@ -15,19 +15,25 @@ SwitchRoutes = tuple[list[int], NDArray[np.uint32]]
 _NONE = 0xFFFFFFFF
 
 
-def towards(subnet: Subnet, root: int) -> NDArray[np.uint32]:
+def towards(outgoing: Sequence[Sequence[tuple[int, int, int]]], root: int) -> NDArray[np.uint32]:
     """Channels of minimal routes to a switch without hosts, by switch.
+
+    Parameters
+    ----------
+    outgoing : sequence of sequence of (int, int, int)
+        The channels of every switch, as `Subnet.outgoing` lists them.
+    root : int
+        The switch.
 
     Examples
     --------
     >>> from flitloom.fabric import parse_fabric
     >>> from flitloom.tables.by_destination.management import towards
     >>> subnet = parse_fabric("h,a\\na,b\\nb,c\\n", hosts="h")
-    >>> [switch.name for switch in subnet.switches], towards(subnet, 2)[:2].tolist()
+    >>> [switch.name for switch in subnet.switches], towards(subnet.outgoing(), 2)[:2].tolist()
     (['a', 'b', 'c'], [0, 2])
     """
-    channels = np.full(len(subnet.switches), _NONE, dtype=np.uint32)
-    outgoing = subnet.outgoing()
+    channels = np.full(len(outgoing), _NONE, dtype=np.uint32)
     seen, queue = {root}, [root]
     for here in queue:
         for channel, _, there in outgoing[here]:
@@ -41,7 +47,8 @@ def towards(subnet: Subnet, root: int) -> NDArray[np.uint32]:
 def routes_of(subnet: Subnet) -> SwitchRoutes:
     """Those of tables that are made: all other switches have the entries of their first host."""
     roots = [switch for switch, hosts in enumerate(subnet.hosts_per_switch()) if not hosts]
-    rows = [towards(subnet, switch) for switch in roots]
+    outgoing = subnet.outgoing()
+    rows = [towards(outgoing, switch) for switch in roots]
     return roots, np.array(rows, dtype=np.uint32).reshape(len(roots), len(subnet.switches))
 
 
