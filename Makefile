@@ -158,12 +158,10 @@ DRAWN ?= 0
 booksim: build
 	$(BIN)/flitloom validate booksim --binary $(BOOKSIM) --configs $(CONFIGS) --seed $(DRAWN)
 
-# Rust and Python side by side, as in test, both with checks of overflow, and beside the build what needs no extension.
-# Workers of Python tests start as new processes. Where Rust lacks the target, the tests of live pages are left out and
-# say so.
+# Rust and Python side by side, as in test, both with checks of overflow, and beside them what needs no extension. Where
+# Rust lacks the target, the tests of live pages are left out and say so.
 test-all:
-	@$(MAKE) --no-print-directory CHECKED=1 -j3 build all-read
-	@$(MAKE) --no-print-directory CHECKED=1 -j2 all-rust all-python
+	@$(MAKE) --no-print-directory CHECKED=1 -j3 all-read all-rust all-python
 
 # Documents and lints of the core have a profile of their own, so that no build waits for another.
 all-read: $(VENV)/builder.stamp

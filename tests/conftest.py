@@ -1,4 +1,4 @@
-"""What all tests share: pictures that are drawn are looked at, and workers of the quick part start warm."""
+"""What all tests share: pictures that are drawn are looked at, and workers start warm."""
 
 import fcntl
 import os
@@ -74,8 +74,8 @@ def one_after_the_other(request, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def workers_start_warm(request, monkeypatch):
-    """Fork workers in the quick part, but for tests of how they start and end."""
-    if QUICK and request.node.get_closest_marker("cold") is None:
+    """Fork workers, but for tests of how they start and end."""
+    if request.node.get_closest_marker("cold") is None:
         starts = SimpleNamespace(Popen=warm.Worker, PIPE=subprocess.PIPE)
         monkeypatch.setattr(workers, "subprocess", starts)
 

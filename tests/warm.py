@@ -1,4 +1,4 @@
-"""Workers that are forked from a process that has imported what they need, for the quick part of the tests.
+"""Workers that are forked from a process that has imported what they need.
 
 A worker imports NumPy, xarray and flitloom for longer than most of what the tests ask of it takes. One from
 here has the folder, the environment, the limits and the standard error of the process that asks for it, as a
