@@ -18,7 +18,7 @@ from flitloom.collectives.transfers import transfers
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
 from flitloom.ground.reading import json_fields
-from flitloom.spec.base import explain
+from flitloom.spec.from_file import refused
 from flitloom.traces.chakra import (
     COLLECTIVE,
     COLLECTIVES,
@@ -145,4 +145,4 @@ def _validated(fields: dict[str, Any], place: str) -> CollectivePlan:
     try:
         return CollectivePlan.model_validate(fields)
     except pydantic.ValidationError as error:
-        raise SpecError(f"{place}: {explain(error, '')}") from None
+        raise refused(error, CollectivePlan, place, f"{_HEAD} must say them") from None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, nearest, show
 from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 
@@ -122,6 +122,11 @@ def evaluate(premises: Premises, proof: dict[str, Any]) -> tuple[int, str]:
     rule = RULES.get(str(kind))
     if rule is None:
         raise SpecError.at("plan.proof.kind", f"{kind!r} is unknown", f"it is {', '.join(RULES)} or nothing")
+    known = ("kind", *FIELDS.get(str(kind), ()))
+    for name in (name for name in proof if name not in known):
+        near = nearest(name, known)
+        hint = f"did you mean {near}?" if near else f"a {kind} has {', '.join(known)}"
+        raise SpecError.at(f"plan.proof.{show(name)[1:-1]}", "unknown field", hint)
     try:
         return rule(_View(premises), proof)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
@@ -482,4 +487,16 @@ RULES: dict[str, Callable[[_View, dict[str, Any]], tuple[int, str]]] = {
     "crossing": _crossing,
     "parts": _parts,
     "transfers": _transfers,
+}
+
+#: Fields of proofs by their kind, besides it.
+FIELDS = {
+    "cut": ("nodes", "all_but"),
+    "distance": ("from", "to"),
+    "lengths": ("lengths",),
+    "root": ("node",),
+    "arrival": ("node",),
+    "farthest": ("distance",),
+    "crossing": ("nodes", "all_but", "from", "to"),
+    "parts": ("parts",),
 }

@@ -8,10 +8,10 @@ import pydantic
 
 from flitloom.collectives.checking import require_right
 from flitloom.collectives.collective_plan import CollectivePlan
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import show_file
 from flitloom.ground import limits
 from flitloom.ground.reading import opened
-from flitloom.spec.base import explain
+from flitloom.spec.from_file import refused
 
 
 def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan:
@@ -44,7 +44,8 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
     try:
         plan = CollectivePlan.model_validate_json(text)
     except pydantic.ValidationError as error:
-        raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
+        advice = "a plan as flitloom collective OPERATION writes it is needed"
+        raise refused(error, CollectivePlan, place, advice) from None
     if checked:
         require_right(plan, place)
     return plan

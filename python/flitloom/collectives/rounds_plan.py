@@ -21,7 +21,8 @@ from flitloom.ground import limits
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import write_text
 from flitloom.ground.reading import opened
-from flitloom.spec.base import Frozen, explain
+from flitloom.spec.base import Frozen
+from flitloom.spec.from_file import refused
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of, with_beside
 
@@ -420,4 +421,5 @@ def read_rounds(file: str | Path) -> RoundsPlan:
     try:
         return RoundsPlan.model_validate_json(text)
     except pydantic.ValidationError as error:
-        raise SpecError.at("plan", f"{show_file(file)}: {explain(error, '')}") from None
+        advice = "a plan as flitloom collective OPERATION --algorithm NAME writes it is needed"
+        raise refused(error, RoundsPlan, show_file(file), advice) from None

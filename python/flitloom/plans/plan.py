@@ -27,7 +27,7 @@ from flitloom.plans.proofs import measure, messages_of, prove_bound
 from flitloom.plans.values import EARLIER, FORMAT, PlannedPacket, PlanValues
 from flitloom.spec import Packets
 from flitloom.spec.any_traffic import PlannedTraffic
-from flitloom.spec.base import explain
+from flitloom.spec.from_file import refused
 
 if TYPE_CHECKING:
     from flitloom.plans.operation import Operation
@@ -235,4 +235,4 @@ def read_plan(file: str | Path) -> Plan:
                 fields["packets"] = list(itertools.islice(packets, LISTED_PACKETS + 1))
             return Plan(**fields)
         except pydantic.ValidationError as error:
-            raise SpecError.at("plan", f"{place}: {explain(error, '')}") from None
+            raise refused(error, Plan, place, "a plan as flitloom schedule writes it is needed") from None

@@ -63,6 +63,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
+from difflib import get_close_matches
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate, combinations, pairwise, product
@@ -90,6 +91,20 @@ def whole(value, low, high, place):
     if type(value) is not int or not low <= value <= high:
         raise Refused(f"{place}: {value!r:.40} is not a whole number {low}-{high}")
     return value
+
+
+def only(table, place, needed, others=""):
+    """Refuse a table that lacks one of some fields, or has others than these and further ones."""
+    need(type(table) is dict, f"{place}: is not a table of fields")
+    needed, others = needed.split(), others.split()
+    dot = f"{place}." if place else ""
+    for name in table:
+        if name not in needed and name not in others:
+            near = get_close_matches(name, [*needed, *others], n=1)
+            said = f"did you mean {dot}{near[0]}?" if near else f"known are {', '.join(needed + others)}"
+            raise Refused(f"{dot}{name:.40}: is an unknown field; {said}")
+    lacking = [name for name in needed if name not in table]
+    need(not lacking, f"{place or 'the file'} lacks {', '.join(lacking)}")
 
 
 def up(numerator, denominator):
@@ -874,6 +889,57 @@ OPERATIONS = {*BACKWARDS, *BACKWARDS.values(), "all-reduce", "all-to-all", "all-
 #: Lists of the moves of a plan.
 ROWS = ("sums", "moves")
 
+#: Fields of networks by their kind: those they need, and others.
+NETWORKS = {
+    "torus": ("sizes", "kind wrap twist failed_nodes failed_links"),
+    "mesh": ("sizes", "kind wrap twist failed_nodes failed_links"),
+    "product": ("network", "kind failed_nodes failed_links"),
+    "graph": ("kind cables failed_nodes failed_links", "nodes name names one_way hosts"),
+}
+#: Fields of plans in steps, and those that they may lack.
+STEPS = "format operation topology twist width chunks root nodes demands latency steps bound optimal proof"
+STEPS_MORE = "groups seed version directions adds sends paths sums moves"
+#: The same of plans in rounds, and of what proves their bounds.
+ROUNDS = "format operation topology twist pieces rounds loads size alpha bandwidth seconds alike"
+ROUNDS_MORE = (
+    "algorithm owned lengths messages message latencies bound prices cut clusters link_lengths version "
+    "symmetries sums partials moves"
+)
+PRICED = ("nodes links", "potentials healthy")
+#: Fields of proofs of plans in steps by their kind, besides it.
+PROOFS = {
+    "nothing": "",
+    "cut": "nodes all_but",
+    "distance": "from to",
+    "hops": "",
+    "lengths": "lengths",
+    "root": "node",
+    "arrival": "node",
+    "farthest": "distance",
+    "crossing": "nodes all_but from to",
+    "transfers": "",
+    "parts": "parts",
+    "groups": "proofs",
+}
+
+
+def known_network(topology):
+    """Refuse a network with unknown fields: what it means is not known."""
+    need(type(topology) is dict, "topology: is not a table of fields")
+    kind = topology.get("kind", "product" if "network" in topology else "torus")
+    need(kind in NETWORKS, f"topology.kind: {kind!r:.40} is unknown; it is {', '.join(NETWORKS)}")
+    only(topology, "topology", *NETWORKS[kind])
+
+
+def known_proof(proof, place="proof"):
+    """Refuse a proof with unknown fields."""
+    need(type(proof) is dict, f"{place}: is not a table of fields")
+    kind = proof.get("kind")
+    need(kind in PROOFS, f"{place}.kind: {kind!r:.40} is unknown; it is {', '.join(PROOFS)}")
+    only(proof, place, "kind", PROOFS[kind])
+    for number, one in enumerate(proof.get("proofs", [])):
+        known_proof(one, f"{place}.proofs[{number}]")
+
 
 class Links:
     """Nodes and links that work; parallel links are counted."""
@@ -1173,11 +1239,8 @@ class Bound:
 
     def steps(self):
         kind = self.proof["kind"]
-        if kind == "nothing":
-            return 0
-        rules = ("cut", "distance", "hops", "lengths", "root", "arrival", "farthest", "crossing", "transfers")
-        need(kind in (*rules, "parts"), f"proof: {kind!r:.40} is unknown")
-        return getattr(self, kind)()
+        need(kind != "groups", "proof: is one of groups")
+        return 0 if kind == "nothing" else getattr(self, kind)()
 
     def far(self, node):
         return self.net.distances(node, self.backwards)
@@ -1377,6 +1440,9 @@ def of_groups(document):
 
 def verified_collective(document):
     """The steps and the bound of a plan, both counted anew; `Refused` if it claims anything else."""
+    only(document, "", STEPS, STEPS_MORE)
+    known_network(document["topology"])
+    known_proof(document["proof"])
     parts = [document] if document.get("groups") is None else of_groups(document)
     plans = [Collective(one) for one in parts]
     steps, least = max(one.finish() for one in plans), max(Bound(one).steps() for one in plans)
@@ -2033,6 +2099,10 @@ def least_seconds(plan, document):
 
 def verified_rounds(document):
     """The rounds, the loads and the time of a plan, counted anew; `Refused` if it claims anything else."""
+    only(document, "", ROUNDS, ROUNDS_MORE)
+    known_network(document["topology"])
+    for number, row in enumerate(document.get("prices", [])):
+        only(row, f"prices[{number}]", *PRICED)
     plan = Rounds(document)
     most = plan.finish()
     need(len(most) == len(document["loads"]), f"loads: {plan.count} are needed")
