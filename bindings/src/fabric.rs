@@ -2,7 +2,7 @@
 
 use crate::{errors::spec_error, network::Network, running::interruptible};
 use flitloom_core::{
-    fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
+    fabric::{self, Factor, FatTree, Groups, Product, walk::Ways},
     flow::{
         bounds,
         demands::{self, Pairs},
@@ -100,18 +100,6 @@ pub fn recognise_product<'py>(py: Python<'py>, network: &Network) -> PyResult<Op
     Ok(Some(facts))
 }
 
-/// Sizes, closed ways and the coordinates of every switch.
-type Coordinates = (Vec<u32>, Vec<Vec<i32>>, Vec<Vec<i32>>);
-
-fn dimension_order(graph: &Graph, coordinates: Option<Coordinates>) -> Option<DimensionOrder> {
-    let (sizes, closed, coordinates) = coordinates?;
-    let mut lattice = Lattice::new(sizes.len());
-    closed.iter().for_each(|way| lattice.add(way));
-    let grid = Grid::new(lattice, sizes);
-    let positions: Option<Vec<u32>> = coordinates.iter().map(|place| grid.position(place)).collect();
-    Some(DimensionOrder::new(graph, grid, &positions?))
-}
-
 /// The entries of an array, row by row.
 pub fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec<T> {
     match array.as_slice() {
@@ -122,12 +110,9 @@ pub fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec
 
 /// The lower bound on the largest load, and the pairs of hosts that no way joins.
 #[pyfunction]
-pub fn fabric_bound(py: Python<'_>, network: &Network, grid: Option<Coordinates>) -> PyResult<(u64, u64)> {
+pub fn fabric_bound(py: Python<'_>, network: &Network) -> PyResult<(u64, u64)> {
     let graph = network.switches(py)?;
-    Ok(py.detach(|| {
-        let order = dimension_order(graph, grid);
-        (bounds::bound(graph, order.as_ref().map(DimensionOrder::placed)).value, graph.pairs_apart())
-    }))
+    Ok(py.detach(|| (bounds::bound(graph, network.inner.placed()).value, graph.pairs_apart())))
 }
 
 /// Sums of the lengths of cables, 1 each unless given, on the shortest ways between every two switches; -1 where there
@@ -171,7 +156,6 @@ fn counted((pairs, hosts): Counted<'_>) -> Pairs {
 pub fn forward<'py>(
     py: Python<'py>,
     network: &Network,
-    grid: Option<Coordinates>,
     roots: Vec<u32>,
     old: Option<PyReadonlyArray2<'py, u32>>,
     demand: Option<Counted<'py>>,
@@ -199,7 +183,7 @@ pub fn forward<'py>(
     let old: Option<Vec<u32>> = old.map(|old| entries(&old));
     let demand = demand.map(counted);
     let (made, shifts) = py.detach(|| {
-        let order = dimension_order(graph, grid);
+        let order = DimensionOrder::of(&network.inner);
         let made = by_destination::forward(
             graph,
             order.as_ref(),
@@ -256,7 +240,6 @@ pub fn forward<'py>(
 pub fn repair_forwarding<'py>(
     py: Python<'py>,
     network: &Network,
-    grid: Option<Coordinates>,
     roots: Vec<u32>,
     old: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
     lost: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
@@ -272,22 +255,15 @@ pub fn repair_forwarding<'py>(
     let lost_levels: Vec<u8> = entries(&lost.1);
     let demand = demand.map(counted);
     let made = py.detach(|| {
-        let order = dimension_order(graph, grid);
+        let order = DimensionOrder::of(&network.inner);
         let before =
             Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
         let request = ForwardingRequest { lanes, tries, slack, ..ForwardingRequest::default() };
         let made = by_destination::repair(graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
         let load = made.table.loads(graph).into_iter().max().unwrap_or(0);
         let roots = &made.table.roots;
-        let bound = (tries > 0).then(|| {
-            demands::bound_for(
-                graph,
-                order.as_ref().map(DimensionOrder::placed),
-                roots,
-                demand.as_ref(),
-                load,
-            )
-        });
+        let bound = (tries > 0)
+            .then(|| demands::bound_for(graph, network.inner.placed(), roots, demand.as_ref(), load));
         Some((made, bound))
     });
     let Some((made, bound)) = made else { return Ok(None) };
@@ -353,7 +329,6 @@ fn bound_facts<'py>(py: Python<'py>, bound: &CutBound) -> PyResult<Bound<'py, Py
 pub fn check_forwarding<'py>(
     py: Python<'py>,
     network: &Network,
-    grid: Option<Coordinates>,
     roots: Vec<u32>,
     owners: Vec<u32>,
     following: PyReadonlyArray2<'py, u32>,
@@ -375,12 +350,9 @@ pub fn check_forwarding<'py>(
         if let Some(demand) = &demand {
             table = table.with_demand(demand.pairs.clone());
         }
-        let order = dimension_order(graph, grid);
         let verdict = by_destination::check(graph, &table, levels.as_deref(), &rule);
-        let placed = order.as_ref().map(DimensionOrder::placed);
-        let bound = bounded.then(|| {
-            demands::bound_for(graph, placed, &table.roots, demand.as_ref(), verdict.uses.max_load())
-        });
+        let (placed, load) = (network.inner.placed(), verdict.uses.max_load());
+        let bound = bounded.then(|| demands::bound_for(graph, placed, &table.roots, demand.as_ref(), load));
         // Nobody asks where nothing can deadlock.
         let shortest = !verdict.cycle().is_empty() && table.is_shortest(graph);
         let beside = others.filter(|_| verdict.cycle().is_empty()).map(|others| {

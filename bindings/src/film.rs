@@ -1,68 +1,10 @@
-use crate::{
-    errors::{simulation_error, spec_error, waiting_channel},
-    network::Routers,
-    running::interruptible,
-    simulation::{column, totals},
-    traffic::Workload,
-};
-use flitloom_core::{
-    engine::{Options, SimulationError, general},
-    fabric::LinkId,
-    probe::Film,
-};
-use numpy::IntoPyArray;
+//! Films: all that moved in a run, as columns.
+
+use crate::simulation::column;
+use flitloom_core::{fabric::LinkId, probe::Film};
 use pyo3::{prelude::*, types::PyDict};
 
-/// Simulates a workload and returns all that moved: `link_time`, `packets` and `hops` as columns (-1 for
-/// what did not happen), and either `totals`, or `deadlock`, or the `limit` that was met.
-#[pyfunction]
-pub fn film<'py>(
-    py: Python<'py>,
-    network: &Routers,
-    workload: &Workload,
-    stop_at: Option<u64>,
-    cycle_limit: Option<u64>,
-    seed: u64,
-    throttle: &str,
-) -> PyResult<Bound<'py, PyDict>> {
-    let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
-    let shape = network.ringed(py, "live pages are")?.fabric().shape();
-    let mut film = Film::new(shape.nodes() * shape.directions());
-    let outcome = interruptible(
-        py,
-        |interrupt| {
-            let interrupt = Some(interrupt);
-            let options = Options { stop_at, cycle_limit, interrupt, seed, throttle, ..Default::default() };
-            general::simulate(&network.inner, &workload.inner, &options, &mut film)
-        },
-        |_| Ok(()),
-    )?;
-    let result = PyDict::new(py);
-    match outcome {
-        Ok(outcome) => result.set_item("totals", totals(py, &outcome)?)?,
-        Err(SimulationError::Deadlock(report)) => {
-            let deadlock = PyDict::new(py);
-            let channels: PyResult<Vec<_>> = report
-                .channels
-                .iter()
-                .map(|channel| waiting_channel(py, channel, &report.directions))
-                .collect();
-            deadlock.set_item("cycle", report.cycle)?;
-            deadlock.set_item("channels", channels?)?;
-            deadlock.set_item("stuck_flits", report.stuck_flits)?;
-            deadlock.set_item("text", &report.text)?;
-            result.set_item("deadlock", deadlock)?;
-        }
-        Err(SimulationError::CycleLimit { cycles, .. }) => result.set_item("limit", cycles)?,
-        Err(error) => return Err(simulation_error(py, error)),
-    }
-    add_moved(&result, &film, |link| link.into())?;
-    let width = film.link_time.links();
-    result.set_item("link_time", (film.link_time.cells().to_vec().into_pyarray(py), width))?;
-    Ok(result)
-}
-
-/// Adds `packets` and `hops` as columns, with the links by their numbers for users.
+/// Adds `packets` and `hops` as columns (-1 for what did not happen), with the links by their numbers for users.
 pub fn add_moved(result: &Bound<'_, PyDict>, film: &Film, link_of: impl Fn(LinkId) -> i64) -> PyResult<()> {
     let py = result.py();
     let packets = PyDict::new(py);

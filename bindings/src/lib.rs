@@ -39,7 +39,6 @@ mod _core {
             read_path_levels, recognise, recognise_fat_tree, recognise_groups, recognise_product,
             repair_forwarding, rising_lanes, survive_forwarding,
         },
-        film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{delays, plan_dependencies, separate_channels, spread_plan},
@@ -51,7 +50,7 @@ mod _core {
         place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},
-        simulation::{Simulation, lower_bound, simulate, source_queue_verdict, throttle_text},
+        simulation::{Simulation, lower_bound, source_queue_verdict, throttle_text},
         stacking::stack,
         traffic::{Destinations, Workload},
     };

@@ -1,7 +1,9 @@
 use crate::{errors::spec_error, fabric::ends, lists::named};
 use flitloom_core::{
     engine,
-    fabric::{self, Direction, Fabric, FabricError, Factor, Graph, Lines, Shape, Steps, Ties},
+    fabric::{
+        self, Direction, Fabric, FabricError, Factor, Graph, Lattice, Lines, Placed, Shape, Steps, Ties,
+    },
     router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
     routing::{ChannelRule, Datelines, Place, RoutingFunction},
 };
@@ -32,6 +34,15 @@ struct Grid {
     width: Vec<u32>,
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
+}
+
+/// Sizes, closed ways and the coordinates of every switch.
+type Coordinates = (Vec<u32>, Vec<Vec<i32>>, Vec<Vec<i32>>);
+
+fn placed((sizes, closed, coordinates): Coordinates) -> Option<Placed> {
+    let mut lattice = Lattice::new(sizes.len());
+    closed.iter().for_each(|way| lattice.add(way));
+    Placed::new(fabric::Grid::new(lattice, sizes), &coordinates)
 }
 
 /// A router as specs have it.
@@ -150,17 +161,21 @@ impl Network {
         Self { inner }.without(py, &failed_nodes, &failed_links)
     }
 
-    /// Hosts at switches, in the order of coordinates where sizes are given.
+    /// Hosts at switches, in the order of coordinates where sizes are given; switches may stand on a torus or mesh.
     #[staticmethod]
-    #[pyo3(signature = (hosts, cables, sizes=None))]
+    #[pyo3(signature = (hosts, cables, sizes=None, grid=None))]
     fn of_switches(
         py: Python<'_>,
         hosts: Vec<u32>,
         cables: PyReadonlyArray2<'_, u32>,
         sizes: Option<Vec<u32>>,
+        grid: Option<Coordinates>,
     ) -> PyResult<Self> {
         let graph = Graph::new(hosts, &ends(&cables)).map_err(|error| spec_error(py, "fabric", error))?;
-        let switches = fabric::Network::of_switches(graph);
+        let switches = grid
+            .and_then(placed)
+            .into_iter()
+            .fold(fabric::Network::of_switches(graph), fabric::Network::placed_on);
         Ok(Self { inner: sizes.into_iter().fold(switches, fabric::Network::numbered_by) })
     }
 

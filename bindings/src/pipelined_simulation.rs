@@ -41,17 +41,9 @@ pub struct Tables<'py> {
     /// By switch whether the lane rises there.
     rising: Option<Vec<bool>>,
     lanes: u8,
-    grid: Option<OfGrid>,
-}
-
-/// A torus or mesh that tables lead through: every switch is a node.
-#[derive(Clone, FromPyObject)]
-#[pyo3(from_item_all)]
-struct OfGrid {
-    /// By switch its node.
-    nodes: Vec<u32>,
-    /// By `node * directions + direction` the channel; any other number where there is none.
-    channels: Vec<u32>,
+    /// Of a torus or mesh that they lead through, by `node * directions + direction` the channel; any other number
+    /// where there is none.
+    grid: Option<Vec<u32>>,
 }
 
 /// Ports of links, as `node * directions + direction` or as channels of a graph; none where there is no link.
@@ -78,7 +70,7 @@ impl Ports {
     }
 
     /// Of packets that find their way so, in the grid of tables if they lead through one.
-    fn of(py: Python<'_>, network: &Network, ways: &Ways<'_>, of_grid: Option<&OfGrid>) -> PyResult<Self> {
+    fn of(py: Python<'_>, network: &Network, ways: &Ways<'_>, of_grid: Option<&[u32]>) -> PyResult<Self> {
         let directions = || Ok::<_, PyErr>(network.grid(py)?.shape().directions());
         Ok(match (ways, of_grid, network.inner.switches()) {
             (Ways::AsDescribed(rules), _, Some(graph)) => Self::of_described(graph, rules),
@@ -94,14 +86,13 @@ impl Ports {
         Self { outputs: rules.outputs_of(graph), ..Self::default() }
     }
 
-    fn of_tables_of_grid(graph: &Graph, grid: &OfGrid, directions: usize) -> Self {
-        let mut ports =
-            Self { outputs: vec![None; grid.channels.len()], inputs: vec![None; grid.channels.len()] };
-        for (link, &channel) in grid.channels.iter().enumerate() {
+    fn of_tables_of_grid(graph: &Graph, channels: &[u32], directions: usize) -> Self {
+        let mut ports = Self { outputs: vec![None; channels.len()], inputs: vec![None; channels.len()] };
+        for (link, &channel) in channels.iter().enumerate() {
             if (channel as usize) < graph.channels() {
                 let (from, to) = graph.ends(channel);
                 ports.outputs[link] = Some((from, graph.place(channel)));
-                let there = grid.nodes[to as usize] as usize * directions + link % directions;
+                let there = to as usize * directions + link % directions;
                 ports.inputs[there] = Some((to, graph.place(channel ^ 1)));
             }
         }
@@ -121,7 +112,7 @@ enum Ways<'a> {
 
 impl Ways<'_> {
     fn of_tables(py: Python<'_>, tables: Tables<'_>) -> PyResult<Self> {
-        let Tables { network, following, rows, levels, tables, rising, lanes, grid } = tables;
+        let Tables { network, following, rows, levels, tables, rising, lanes, .. } = tables;
         let graph = network.switches(py)?.clone();
         let lanes = match (tables, rising) {
             (_, Some(rising)) => Lanes::Rising(rising, lanes),
@@ -134,10 +125,6 @@ impl Ways<'_> {
         let following: Vec<u32> = entries(&following);
         let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
         let made = Switched::new(&graph, &following, rows, levels, lanes);
-        let made = match grid {
-            Some(grid) => made.renumbered(&grid.nodes),
-            None => made,
-        };
         Ok(Self::ByTables(graph, Box::new(made)))
     }
 }
@@ -262,7 +249,7 @@ pub fn begin(
         (None, Some(routers), _) => Ways::InGrid(routers),
         (None, None, _) => return Err(spec_error(py, "tables", "none are given, and hosts are at switches")),
     };
-    let ports = Ports::of(py, network, &ways, of_grid.as_ref())?;
+    let ports = Ports::of(py, network, &ways, of_grid.as_deref())?;
     let classes = match &ways {
         Ways::InGrid(routers) => routers.classes().into(),
         Ways::ByTables(_, switched) => switched.lanes(),
@@ -355,19 +342,12 @@ impl Terms {
         Ok(())
     }
 
-    /// As the function `film`, without how the run ended.
-    pub fn film<'py>(
-        &self,
-        py: Python<'py>,
-        pipeline: &Pipeline,
-        film: &Film,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let result = PyDict::new(py);
+    /// Adds all that moved.
+    pub fn add_film(&self, result: &Bound<'_, PyDict>, pipeline: &Pipeline, film: &Film) -> PyResult<()> {
         let places = self.places(pipeline).into_iter().enumerate();
         let links: HashMap<usize, i64> = places.filter_map(|(link, at)| Some((at?, link as i64))).collect();
-        add_moved(&result, film, |output| links[&(output as usize)])?;
-        self.add_link_time(&result, pipeline, &film.link_time, 0)?;
-        Ok(result)
+        add_moved(result, film, |output| links[&(output as usize)])?;
+        self.add_link_time(result, pipeline, &film.link_time, 0)
     }
 
     /// Flits in every input buffer of a torus or mesh, by node, direction in which they came and channel.

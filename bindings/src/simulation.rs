@@ -1,5 +1,6 @@
 use crate::{
     errors::{simulation_error, spec_error},
+    film::add_moved,
     network::{Network, Routers},
     pipelined_simulation::{self, Router, Tables, Terms},
     ranks::Ranks,
@@ -18,7 +19,7 @@ use flitloom_core::{
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::{
-    exceptions::{PyKeyboardInterrupt, PyStopIteration},
+    exceptions::PyStopIteration,
     prelude::*,
     types::{PyBytes, PyDict},
 };
@@ -58,13 +59,22 @@ struct ExperimentSpec {
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Settings<'py> {
+    #[pyo3(default)]
     links: bool,
+    #[pyo3(default)]
     packets: bool,
+    #[pyo3(default)]
     link_time: bool,
+    #[pyo3(default)]
+    film: bool,
+    #[pyo3(default)]
     latencies: bool,
+    #[pyo3(default)]
     windows: Option<u64>,
     threads: usize,
+    #[pyo3(default)]
     state: Option<Bound<'py, PyBytes>>,
+    #[pyo3(default)]
     ranks: Option<Bound<'py, PyAny>>,
 }
 
@@ -117,10 +127,7 @@ impl Simulation {
                 let cycles = all.map_or(0, |links| links.end()) as usize;
                 terms.add_link_time(&result, pipeline, time, cycles)?;
             }
-            (Some(time), None) => {
-                let cells = link_cells(py, time)?.to_vec();
-                result.set_item("link_time", (cells.into_pyarray(py), time.links()))?;
-            }
+            (Some(time), None) => add_link_time(&result, time)?,
             (None, _) => {}
         }
         Ok(result)
@@ -152,7 +159,8 @@ impl Simulation {
         settings: Settings<'_>,
     ) -> PyResult<Self> {
         let ExperimentSpec { stop_at, seed, throttle } = experiment;
-        let Settings { links, packets, link_time, latencies, windows, threads, state, ranks } = settings;
+        let Settings { links, packets, link_time, film, latencies, windows, threads, state, ranks } =
+            settings;
         let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
         let rank = ranks.map(Ranks::rank).transpose()?;
         let engine = state.and_then(|state| EngineKind::of_saved(state.as_bytes()));
@@ -167,10 +175,10 @@ impl Simulation {
             py,
             |_| {
                 let (network, workload) = (&network.inner, &workload.inner);
-                Ok(if packets || link_time {
+                Ok(if packets || link_time || film {
                     let links = links.then(|| LinkOccupation::new(count));
-                    let time = link_time.then(|| LinkTime::new(count));
-                    let records = (packets.then(PacketRecords::default), (time, None));
+                    let moved = (link_time.then(|| LinkTime::new(count)), film.then(|| Film::new(count)));
+                    let records = (packets.then(PacketRecords::default), moved);
                     let observed =
                         engine::Simulation::observed(network, workload, &options, (links, records))?;
                     Held::Recording(Box::new(observed))
@@ -339,11 +347,19 @@ impl Simulation {
         .into_pyarray(py)
     }
 
-    /// As the function `film`, without how the run ended; `None` if it was not kept.
+    /// All that moved: `link_time`, and `packets` and `hops` as columns; `None` if it was not kept.
     fn film<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Held::Recording(simulation) = &self.held else { return Ok(None) };
-        let film = simulation.probe().1.1.1.as_ref();
-        self.pipeline().zip(film).map(|((terms, pipeline), film)| terms.film(py, pipeline, film)).transpose()
+        let Some(film) = &simulation.probe().1.1.1 else { return Ok(None) };
+        let result = PyDict::new(py);
+        match self.pipeline() {
+            Some((terms, pipeline)) => terms.add_film(&result, pipeline, film)?,
+            None => {
+                add_moved(&result, film, |link| link.into())?;
+                add_link_time(&result, &film.link_time)?;
+            }
+        }
+        Ok(Some(result))
     }
 
     /// The same simulation once more, to be run on by itself.
@@ -351,36 +367,6 @@ impl Simulation {
         let terms = self.terms.as_ref().map(|terms| terms.copy(py));
         Self { held: self.held.clone(), is_restored: self.is_restored, terms }
     }
-}
-
-/// Simulates a workload to its end and returns its totals.
-#[pyfunction]
-#[pyo3(signature = (network, workload, cycle_limit=None, seed=1, threads=1, ranks=None))]
-pub fn simulate<'py>(
-    py: Python<'py>,
-    network: &Routers,
-    workload: &Workload,
-    cycle_limit: Option<u64>,
-    seed: u64,
-    threads: usize,
-    ranks: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let experiment = ExperimentSpec { stop_at: None, seed, throttle: "none".to_owned() };
-    let settings = Settings {
-        links: false,
-        packets: false,
-        link_time: false,
-        latencies: false,
-        windows: None,
-        threads,
-        state: None,
-        ranks,
-    };
-    let mut simulation = Simulation::new(py, network, workload, experiment, settings)?;
-    if !simulation.run(py, None, cycle_limit, None)? {
-        return Err(PyKeyboardInterrupt::new_err("another rank was interrupted"));
-    }
-    simulation.totals(py, None, false)
 }
 
 pub fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Bound<'py, PyDict>> {
@@ -406,6 +392,11 @@ pub fn link_cells<'a>(py: Python<'_>, record: &'a LinkTime) -> PyResult<&'a [u8]
         return Err(spec_error(py, "link_time", text));
     }
     Ok(record.cells())
+}
+
+fn add_link_time(result: &Bound<'_, PyDict>, record: &LinkTime) -> PyResult<()> {
+    let cells = link_cells(result.py(), record)?.to_vec();
+    result.set_item("link_time", (cells.into_pyarray(result.py()), record.links()))
 }
 
 /// A bound, and what it rests on: in words, as nodes, or as a link.

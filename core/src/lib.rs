@@ -7,6 +7,9 @@
 
 #![warn(clippy::unwrap_used, unreachable_pub)]
 
+#[macro_use]
+pub mod names;
+
 pub mod bits;
 pub mod booksim;
 pub mod collective;
@@ -18,7 +21,6 @@ pub mod fabric;
 pub mod fault;
 pub mod flow;
 pub mod genetic;
-pub mod names;
 pub mod placement;
 mod power;
 pub mod probe;

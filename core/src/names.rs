@@ -2,6 +2,22 @@
 
 pub use crate::fault::UnknownName;
 
+/// A closed list: members with their names, which its `NAMES` tell in order.
+macro_rules! named {
+    (
+        $(#[$about:meta])*
+        pub enum $List:ident { $($(#[$what:meta])* $Member:ident = $name:literal,)+ }
+    ) => {
+        $(#[$about])*
+        pub enum $List { $($(#[$what])* $Member,)+ }
+
+        impl $List {
+            /// All of them by name.
+            pub const NAMES: [(&'static str, Self); [$($name),+].len()] = [$(($name, Self::$Member)),+];
+        }
+    };
+}
+
 /// The member of a list with a name.
 ///
 /// ```

@@ -4,7 +4,7 @@ use crate::common::{cases, sampled};
 use flitloom_core::booksim;
 use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Switched};
 use flitloom_core::engine::{Options, Setup, Simulation, SimulationError};
-use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
+use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Placed, Shape};
 use flitloom_core::flow::{bounds::bound, order::Dependencies};
 use flitloom_core::routes::by_destination::*;
 use flitloom_core::traffic::{Packet, PacketList, Workload};
@@ -33,7 +33,9 @@ fn torus(sizes: &[u32], cables: &[usize], nodes: &[NodeId]) -> (Graph, Dimension
         ends.swap_remove(cable % ends.len());
     }
     let graph = Graph::new(vec![1; positions.len()], &ends).unwrap();
-    let order = DimensionOrder::new(&graph, Grid::plain(sizes, &vec![true; sizes.len()]), &positions);
+    let grid = Grid::plain(sizes, &vec![true; sizes.len()]);
+    let places = positions.iter().map(|&position| grid.coordinates(position)).collect();
+    let order = DimensionOrder::new(&graph, Placed { grid, places });
     (graph, order)
 }
 

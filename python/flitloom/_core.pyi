@@ -52,7 +52,10 @@ class Network:
     ) -> Network: ...
     @staticmethod
     def of_switches(
-        hosts: Sequence[int], cables: NDArray[np.uint32], sizes: Sequence[int] | None = None
+        hosts: Sequence[int],
+        cables: NDArray[np.uint32],
+        sizes: Sequence[int] | None = None,
+        grid: tuple[list[int], list[list[int]], list[list[int]]] | None = None,
     ) -> Network: ...
     def without_nodes(self, nodes: Sequence[int]) -> Network: ...
     def working_links(self) -> list[bool]: ...
@@ -144,22 +147,6 @@ class Simulation:
     def film(self) -> dict[str, Any] | None: ...
     def copy(self) -> Simulation: ...
 
-def simulate(
-    network: Routers,
-    workload: Workload,
-    cycle_limit: int | None = None,
-    seed: int = 1,
-    threads: int = 1,
-    ranks: Any | None = None,
-) -> dict[str, Any]: ...
-def film(
-    network: Routers,
-    workload: Workload,
-    stop_at: int | None,
-    cycle_limit: int | None,
-    seed: int,
-    throttle: str,
-) -> dict[str, Any]: ...
 def source_queue_verdict(
     slots: int,
     slot_cycles: int,
@@ -392,7 +379,6 @@ def recognise_groups(network: Network) -> list[int] | None: ...
 def recognise_product(network: Network) -> dict[str, Any] | None: ...
 def forward(
     network: Network,
-    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: NDArray[np.uint32] | None,
     demand: tuple[NDArray[np.uint32], list[int] | None] | None,
@@ -407,7 +393,6 @@ def forward(
 ) -> dict[str, Any]: ...
 def repair_forwarding(
     network: Network,
-    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
@@ -428,7 +413,6 @@ def survive_forwarding(
 ) -> dict[str, Any] | None: ...
 def check_forwarding(
     network: Network,
-    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     owners: Sequence[int],
     following: NDArray[np.uint32],
@@ -448,10 +432,7 @@ def read_lfts(
 def read_path_levels(
     pieces: Iterable[bytes], sources: dict[int, list[int]], lids: Sequence[int], hosts: int
 ) -> tuple[NDArray[np.uint8], int, int]: ...
-def fabric_bound(
-    network: Network,
-    grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
-) -> tuple[int, int]: ...
+def fabric_bound(network: Network) -> tuple[int, int]: ...
 def fabric_distances(network: Network, lengths: Sequence[int] | None = None) -> NDArray[np.int64]: ...
 def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> str | None: ...
 

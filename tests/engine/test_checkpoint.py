@@ -115,7 +115,7 @@ def test_damaged_files_are_refused(saved):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format", 3, "format: is 3; this flitloom reads formats 4 to 6"),
+        ("format", 3, "format: is 3; this flitloom reads formats 4 to 7"),
         ("version", "9.9", "version: written by flitloom 9.9"),
         ("state_bytes", 7, "state_bytes: 7 are announced"),
         ("checksum", 1, "checksum: does not fit"),
@@ -141,20 +141,23 @@ def test_state_of_another_simulation_is_refused(saved, tmp_path):
 def test_hosts_of_products_had_another_order_in_older_files(tmp_path):
     file = tmp_path / "run.flit"
     damaged = fl.Torus(4, 4, failed_nodes=[5])
-    for topology, router, refused in (
-        ("full4 x ring3", PIPELINED, True),
-        (damaged, PIPELINED, True),
-        ("full4 x ring3", None, False),
-        (fl.Torus(4, 4), PIPELINED, False),
+    for topology, router, number, refused in (
+        ("full4 x ring3", PIPELINED, 4, True),
+        (damaged, PIPELINED, 6, True),
+        ("full4 x ring3", None, 4, False),
+        (fl.Torus(4, 4), PIPELINED, 4, False),
+        (fl.Torus(4, 4, failed_links=[(0, 1)]), PIPELINED, 6, False),
     ):
         sim = fl.Simulation(fl.Network(topology, router), fl.Load("rand", rate=0.3, cycles=200))
         sim.step(50)
         sim.save(file)
         magic, about, rest = file.read_bytes().split(b"\n", 2)
-        header = {**json.loads(about), "format": 4}
+        header = {**json.loads(about), "format": number}
         file.write_bytes(b"\n".join([magic, json.dumps(header).encode(), rest]))
         if refused:
-            with pytest.raises(fl.SpecError, match=r"format: is 4, in which hosts of .* had another order"):
+            with pytest.raises(
+                fl.SpecError, match=rf"format: is {number}, in which hosts of .* had another order"
+            ):
                 fl.Simulation.load(file)
         else:
             assert fl.Simulation.load(file).now == 50

@@ -84,7 +84,7 @@ def test_tables_follow_what_goes_and_comes_back(tmp_path, what, count):
             tables = route_subnet(subnet, old=out)
             new = tables.write(tmp_path / str(number))
             # No pair is lost but those that no cable joins.
-            _, apart = _core.fabric_bound(subnet.core(), None)
+            _, apart = _core.fabric_bound(subnet.core())
             report = check_subnet(subnet, new)
             assert (report.unreachable, report.deadlock) == (apart, False), event
             kinds = {kind.kind: kind.deadlock for kind in report.kinds}

@@ -1,7 +1,6 @@
 """Pipelined routers on flitloom's own networks, held against formulas, other engines and BookSim2."""
 
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -55,23 +54,6 @@ def test_a_packet_alone_takes_what_the_page_says(fields, length):
         latency = (hops + 1) * stages + hops * (fields.get("latency", 1) + 1) + 4
         latency += length - 1
         assert (result.mean_latency, result.flit_hops) == (latency, hops * length)
-
-
-@pytest.mark.parametrize(
-    "fields", [{}, {"input_speedup": 2, "channels": 4}, {"latency": 2}, {"reply_length": 3}]
-)
-@pytest.mark.parametrize("sizes", [(70,), (9, 8)])
-def test_a_simulation_that_is_saved_gives_the_same(fields, sizes):
-    network = fl.Network(fl.Mesh(*sizes), pipelined(**fields))
-    load = fl.Load("rand", rate=0.04, length=3, cycles=700)
-    held = fl.Simulation(network, load, latencies=False)
-    for step in (20, 21, 300):
-        held.step(step)
-        held = pickle.loads(pickle.dumps(held))
-    held.run()
-    once = fl.simulate(network, load)
-    assert once.summary() == held.result().summary()
-    assert once.link_rows() == held.result().link_rows() != []
 
 
 @pytest.mark.parametrize("topology", [fl.Torus(4, 4), Fabric(network="dragonfly(3,1,2)")], ids=str)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import flitloom as fl
-from flitloom import _core
 from flitloom.commands import run
 
 T15 = fl.Router(preset="t15")
@@ -57,20 +56,6 @@ def test_random_bursts_have_the_means_of_another_program(pattern, throttle, expe
     # 99 % of the differences of a mean of 12 and one of 5 are within 2.6 deviations of that difference.
     reach = 2.6 * np.std(durations, ddof=1) * (1 / 5 + 1 / 12) ** 0.5
     assert abs(np.mean(durations) - expected) <= reach < 0.15 * expected
-
-
-@pytest.mark.parametrize("throttle", _core.LISTS["throttles"])
-def test_a_throttled_run_is_saved_and_taken_up(throttle, tmp_path):
-    net = fl.Network(fl.Torus(8, 8), T15)
-    traffic = fl.Collective("brev", packets=3)
-    whole = fl.simulate(net, traffic, throttle=throttle)
-    sim = fl.Simulation(net, traffic, throttle=throttle)
-    sim.step(40)
-    sim.save(tmp_path / "run.flit")
-    again = fl.Simulation.load(tmp_path / "run.flit")
-    assert again.spec.throttle == sim.spec.throttle
-    again.run()
-    assert again.totals.fingerprint == whole.fingerprint
 
 
 @pytest.mark.parametrize(

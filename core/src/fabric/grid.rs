@@ -123,3 +123,11 @@ pub struct Placed {
     /// Coordinates of every switch.
     pub places: Vec<Vec<u32>>,
 }
+
+impl Placed {
+    /// Switches at coordinates of a grid; `None` where one lies outside of it.
+    pub fn new(grid: Grid, coordinates: &[Vec<i32>]) -> Option<Self> {
+        let place = |at: &Vec<i32>| Some(grid.coordinates(grid.position(at)?));
+        Some(Self { places: coordinates.iter().map(place).collect::<Option<_>>()?, grid })
+    }
+}

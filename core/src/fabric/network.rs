@@ -1,5 +1,5 @@
 use super::{
-    Direction, Fabric, FabricError, Factor, Graph, NodeId, Shape, Sign, Steps, Ties,
+    Direction, Fabric, FabricError, Factor, Graph, NodeId, Placed, Shape, Sign, Steps, Ties,
     rows::Rows,
     walk::{self, Ways},
 };
@@ -99,8 +99,8 @@ impl Lines {
 enum Channels {
     /// Along lines: these, the rings and lines among them, and the grid that routers may stand on.
     Lines { lines: Lines, rings: Shape, grid: Option<Arc<Fabric>> },
-    /// Between switches, at which there are hosts.
-    Switches(Arc<Graph>),
+    /// Between switches, at which there are hosts; they may stand on a torus or mesh.
+    Switches(Arc<Graph>, Option<Placed>),
     /// They are listed.
     Listed,
 }
@@ -193,7 +193,7 @@ impl Network {
             hosts,
             sizes: vec![hosts as u32],
             failed_cables: HashSet::new(),
-            channels: Channels::Switches(Arc::new(graph)),
+            channels: Channels::Switches(Arc::new(graph), None),
             links: OnceLock::new(),
         }
     }
@@ -213,6 +213,15 @@ impl Network {
     pub fn numbered_by(self, sizes: Vec<u32>) -> Self {
         assert_eq!(sizes.iter().map(|&size| size as usize).product::<usize>(), self.hosts);
         Self { sizes, ..self }
+    }
+
+    /// The same hosts at switches that stand on a torus or mesh.
+    #[must_use]
+    pub fn placed_on(mut self, placed: Placed) -> Self {
+        if let Channels::Switches(_, place) = &mut self.channels {
+            *place = Some(placed);
+        }
+        self
     }
 
     /// A grid of lines; `ties` is which way dimension order goes to the opposite place of a ring.
@@ -290,7 +299,7 @@ impl Network {
         self.links.get_or_init(|| {
             let ends = match &self.channels {
                 Channels::Lines { lines, rings, .. } => self.working_links(along(lines, rings)),
-                Channels::Switches(graph) => self.working_links(between(graph)),
+                Channels::Switches(graph, _) => self.working_links(between(graph)),
                 Channels::Listed => Vec::new(),
             };
             Links::new(self.nodes(), ends)
@@ -351,7 +360,15 @@ impl Network {
     /// The switches and the cables between them, if hosts are at switches.
     pub fn switches(&self) -> Option<&Arc<Graph>> {
         match &self.channels {
-            Channels::Switches(graph) => Some(graph),
+            Channels::Switches(graph, _) => Some(graph),
+            _ => None,
+        }
+    }
+
+    /// Where its switches stand, if that is on a torus or mesh.
+    pub fn placed(&self) -> Option<&Placed> {
+        match &self.channels {
+            Channels::Switches(_, placed) => placed.as_ref(),
             _ => None,
         }
     }

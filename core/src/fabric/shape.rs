@@ -27,21 +27,20 @@ pub(super) struct Meshes {
     pub rings: usize,
 }
 
-/// Which way dimension order goes to the opposite place of a ring, as far either way. Twisted tori and circulants have
-/// rules of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Ties {
-    /// Plus from even coordinates and minus from odd ones, so that half of the packets go either way.
-    Balanced,
-    /// Over the wrap-around link (cup-stacking-extended-2023, Table 4).
-    #[default]
-    Wrap,
+named! {
+    /// Which way dimension order goes to the opposite place of a ring, as far either way. Twisted tori and circulants have
+    /// rules of their own.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub enum Ties {
+        /// Plus from even coordinates and minus from odd ones, so that half of the packets go either way.
+        Balanced = "balanced",
+        /// Over the wrap-around link (cup-stacking-extended-2023, Table 4).
+        #[default]
+        Wrap = "wrap",
+    }
 }
 
 impl Ties {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("balanced", Self::Balanced), ("wrap", Self::Wrap)];
-
     /// Whether packets from a coordinate of a ring go plus to the opposite one.
     #[inline(always)]
     pub const fn go_plus(self, size: u32, from: u32) -> bool {

@@ -82,41 +82,31 @@ impl Objective {
     }
 }
 
-/// By what chromosomes are sorted before crossover (cup-stacking-extended-2023, Table 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SortKey {
-    /// T01: by score alone.
-    #[default]
-    Score,
-    /// T02: by score, then VC allocations lost out of order (`or`).
-    OutOfOrderQueues,
-    /// T03: by score, then switch allocations lost out of order (`ob`).
-    OutOfOrderChannels,
-    /// T04: by score, then effective thickness.
-    Thickness,
-    /// T05: by score, then effective thickness, the largest first.
-    ThicknessReversed,
-    /// T06: by score, then all switch allocations lost (`tb = ib + ob`).
-    ChannelSelections,
-    /// T07: by score, then blocked links (`lb`).
-    BlockedLinks,
-    /// T09: by effective thickness alone.
-    ThicknessOnly,
+named! {
+    /// By what chromosomes are sorted before crossover (cup-stacking-extended-2023, Table 5).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum SortKey {
+        /// T01: by score alone.
+        #[default]
+        Score = "score",
+        /// T02: by score, then VC allocations lost out of order (`or`).
+        OutOfOrderQueues = "or",
+        /// T03: by score, then switch allocations lost out of order (`ob`).
+        OutOfOrderChannels = "ob",
+        /// T04: by score, then effective thickness.
+        Thickness = "thickness",
+        /// T05: by score, then effective thickness, the largest first.
+        ThicknessReversed = "thickness-reversed",
+        /// T06: by score, then all switch allocations lost (`tb = ib + ob`).
+        ChannelSelections = "tb",
+        /// T07: by score, then blocked links (`lb`).
+        BlockedLinks = "lb",
+        /// T09: by effective thickness alone.
+        ThicknessOnly = "thickness-only",
+    }
 }
 
 impl SortKey {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 8] = [
-        ("score", Self::Score),
-        ("or", Self::OutOfOrderQueues),
-        ("ob", Self::OutOfOrderChannels),
-        ("thickness", Self::Thickness),
-        ("thickness-reversed", Self::ThicknessReversed),
-        ("tb", Self::ChannelSelections),
-        ("lb", Self::BlockedLinks),
-        ("thickness-only", Self::ThicknessOnly),
-    ];
-
     /// The key of an evaluation of the given score; chromosomes are sorted from small to large.
     pub fn key(self, score: u64, evaluation: &Evaluation) -> (u64, u64) {
         let counts = evaluation.counts.unwrap_or_default();

@@ -1,71 +1,58 @@
 use super::{Objective, SortKey};
 use crate::{engine::SimulationError, fault::Fault, traffic::WorkloadError};
 
-/// How chromosomes of equal score are sorted before crossover (cup-stacking-extended-2023, A.3 (4)).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ties {
-    /// At random.
-    #[default]
-    Random,
-    /// The oldest first.
-    Age,
+named! {
+    /// How chromosomes of equal score are sorted before crossover (cup-stacking-extended-2023, A.3 (4)).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Ties {
+        /// At random.
+        #[default]
+        Random = "random",
+        /// The oldest first.
+        Age = "age",
+    }
 }
 
-impl Ties {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("random", Self::Random), ("age", Self::Age)];
+named! {
+    /// Which of two survives when a mutated chromosome scores as its parent does.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Acceptance {
+        /// The child, if its packets are not later over all (least sum of the fourth powers of delivery
+        /// times); crossover sorts ties likewise. Ties are what most children are, so this leads on where
+        /// the duration alone does not.
+        #[default]
+        NotLater = "not-later",
+        /// The child, which must not be worse (cup-stacking-2022, 4.3).
+        NotWorse = "not-worse",
+        /// The parent; the child must be better (cup-stacking-extended-2023, A.3 (3)).
+        Better = "better",
+    }
 }
 
-/// Which of two survives when a mutated chromosome scores as its parent does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Acceptance {
-    /// The child, if its packets are not later over all (least sum of the fourth powers of delivery
-    /// times); crossover sorts ties likewise. Ties are what most children are, so this leads on where
-    /// the duration alone does not.
-    #[default]
-    NotLater,
-    /// The child, which must not be worse (cup-stacking-2022, 4.3).
-    NotWorse,
-    /// The parent; the child must be better (cup-stacking-extended-2023, A.3 (3)).
-    Better,
+named! {
+    /// Upper limit of the interval between slices.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum IntervalLimit {
+        /// `t_d0 - l_c`, as for injection delays (cup-stacking-extended-2023, A.3).
+        #[default]
+        Height = "height",
+        /// `T_e - l_c` (cup-stacking-extended-2023, Eq. 5).
+        Thickness = "thickness",
+    }
 }
 
-impl Acceptance {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("not-later", Self::NotLater), ("not-worse", Self::NotWorse), ("better", Self::Better)];
-}
-
-/// Upper limit of the interval between slices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum IntervalLimit {
-    /// `t_d0 - l_c`, as for injection delays (cup-stacking-extended-2023, A.3).
-    #[default]
-    Height,
-    /// `T_e - l_c` (cup-stacking-extended-2023, Eq. 5).
-    Thickness,
-}
-
-impl IntervalLimit {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("height", Self::Height), ("thickness", Self::Thickness)];
-}
-
-/// Values of the genes with which a chromosome begins. The interval begins at random.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Beginning {
-    /// The same everywhere: one scheme for all ports and one order for all port lists, drawn per
-    /// chromosome, and no delays, which are then mutated once. The search leads away from what is there
-    /// without it.
-    #[default]
-    Uniform,
-    /// Any values within the limits.
-    Random,
-}
-
-impl Beginning {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("uniform", Self::Uniform), ("random", Self::Random)];
+named! {
+    /// Values of the genes with which a chromosome begins. The interval begins at random.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Beginning {
+        /// The same everywhere: one scheme for all ports and one order for all port lists, drawn per
+        /// chromosome, and no delays, which are then mutated once. The search leads away from what is there
+        /// without it.
+        #[default]
+        Uniform = "uniform",
+        /// Any values within the limits.
+        Random = "random",
+    }
 }
 
 /// Most rates of mutation.

@@ -21,22 +21,20 @@ const UNUSED: f64 = 1e-6;
 /// Slots below which nothing is said.
 const FEWEST: usize = 8;
 
-/// Whether source queues grow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The utilisation of every queue is below 1.
-    Steady,
-    /// That of some queue is above 1.
-    Growing,
-    /// The run is too short to tell.
-    Undecided,
+named! {
+    /// Whether source queues grow.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Verdict {
+        /// The utilisation of every queue is below 1.
+        Steady = "steady",
+        /// That of some queue is above 1.
+        Growing = "growing",
+        /// The run is too short to tell.
+        Undecided = "undecided",
+    }
 }
 
 impl Verdict {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("steady", Self::Steady), ("growing", Self::Growing), ("undecided", Self::Undecided)];
-
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -13,20 +13,19 @@ impl FromStr for ChannelScheme {
     }
 }
 
-/// Which direction of the last dimension is north, with which every list of input ports begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum North {
-    /// The plus direction.
-    #[default]
-    Plus,
-    /// The minus direction, as on a screen whose rows are numbered downwards.
-    Minus,
+named! {
+    /// Which direction of the last dimension is north, with which every list of input ports begins.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub enum North {
+        /// The plus direction.
+        #[default]
+        Plus = "+y",
+        /// The minus direction, as on a screen whose rows are numbered downwards.
+        Minus = "-y",
+    }
 }
 
 impl North {
-    /// Both by their names in two dimensions.
-    pub const NAMES: [(&'static str, Self); 2] = [("+y", Self::Plus), ("-y", Self::Minus)];
-
     /// The input ports in the order VC allocation evaluates them at first, as port numbers: `+last, ...,
     /// +x, -last, ..., -x, P` (N, E, S, W, P in two dimensions), with the directions of the last dimension
     /// exchanged if north is the minus direction.

@@ -15,47 +15,44 @@ pub const MAX_QUEUES: usize = 112;
 /// Largest link latency in cycles.
 pub const MAX_LATENCY: u16 = 1024;
 
-/// When a header may enter the next buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum FlowControl {
-    /// As soon as one flit fits.
-    #[default]
-    Wormhole,
-    /// Only when its whole packet fits.
-    CutThrough,
-    /// As cut-through, and a packet that enters a ring (a direction of a dimension that wraps, from
-    /// the processor or another direction) must leave room for one more packet of the longest kind:
-    /// the bubble that keeps the ring moving (Puente et al. 1999). Needs no datelines, so there are
-    /// none: one channel suffices.
-    Bubble,
+named! {
+    /// When a header may enter the next buffer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum FlowControl {
+        /// As soon as one flit fits.
+        #[default]
+        Wormhole = "wormhole",
+        /// Only when its whole packet fits.
+        CutThrough = "cut-through",
+        /// As cut-through, and a packet that enters a ring (a direction of a dimension that wraps, from
+        /// the processor or another direction) must leave room for one more packet of the longest kind:
+        /// the bubble that keeps the ring moving (Puente et al. 1999). Needs no datelines, so there are
+        /// none: one channel suffices.
+        Bubble = "bubble",
+    }
 }
 
 impl FlowControl {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("wormhole", Self::Wormhole), ("cut-through", Self::CutThrough), ("bubble", Self::Bubble)];
-
     /// Its name.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, known)| *known == self).map_or("", |&(name, _)| name)
     }
 }
 
-/// Queues of a router's processor, with an unbounded source queue behind each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum ProcessorQueues {
-    /// One for all packets.
-    #[default]
-    One,
-    /// One for every direction of the first hop; that of the first direction for packets to the own node
-    /// (state-propagation-throttling-2015).
-    PerDirection,
+named! {
+    /// Queues of a router's processor, with an unbounded source queue behind each.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+    pub enum ProcessorQueues {
+        /// One for all packets.
+        #[default]
+        One = "one",
+        /// One for every direction of the first hop; that of the first direction for packets to the own node
+        /// (state-propagation-throttling-2015).
+        PerDirection = "per-direction",
+    }
 }
 
 impl ProcessorQueues {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("one", Self::One), ("per-direction", Self::PerDirection)];
-
     /// How many there are at a router.
     pub fn count(self, shape: &Shape) -> usize {
         match self {

@@ -13,28 +13,20 @@ pub struct TurnSet {
     withheld: FixedBitSet,
 }
 
-/// Which turns against the order are permitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TurnPolicy {
-    /// None: first and last steps only where the order allows them anyway.
-    None,
-    /// The rule of used direction sets (angara-routing-2021, Theorem 2).
-    DirectionSets,
-    /// All that can never be part of a cycle: same-sign turns with at least one dimension that does
-    /// not wrap. On a healthy torus this is the exact largest set an exhaustive search finds.
-    ClosedForm,
-    /// The closed form, then every further turn that an exact reachability test admits.
-    Exact,
-}
-
-impl TurnPolicy {
-    /// All policies with their names.
-    pub const NAMES: [(&'static str, Self); 4] = [
-        ("none", Self::None),
-        ("direction-sets", Self::DirectionSets),
-        ("closed-form", Self::ClosedForm),
-        ("exact", Self::Exact),
-    ];
+named! {
+    /// Which turns against the order are permitted.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum TurnPolicy {
+        /// None: first and last steps only where the order allows them anyway.
+        None = "none",
+        /// The rule of used direction sets (angara-routing-2021, Theorem 2).
+        DirectionSets = "direction-sets",
+        /// All that can never be part of a cycle: same-sign turns with at least one dimension that does
+        /// not wrap. On a healthy torus this is the exact largest set an exhaustive search finds.
+        ClosedForm = "closed-form",
+        /// The closed form, then every further turn that an exact reachability test admits.
+        Exact = "exact",
+    }
 }
 
 impl TurnSet {

@@ -14,6 +14,9 @@ from flitloom.ground.fixed import explained
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 
+#: Sizes, closed ways and coordinates of a torus or mesh.
+Grid = tuple[list[int], list[list[int]], list[list[int]]]
+
 #: What is said of a file whose hosts are made up.
 NO_HOSTS = "the file names no hosts; every switch is given one"
 #: Ports of a switch: what InfiniBand numbers, in one byte.
@@ -236,9 +239,12 @@ class Subnet:
             counts[host.switch] += 1
         return counts
 
-    def core(self, sizes: Sequence[int] | None = None) -> _core.Network:
-        """The network as the core has it; hosts are in the order of these sizes, else in a row."""
-        return _core.Network.of_switches(self.hosts_per_switch(), self.cable_ends(), sizes)
+    def core(self, sizes: Sequence[int] | None = None, grid: Grid | None = None) -> _core.Network:
+        """The network as the core has it; hosts are in the order of these sizes, else in a row.
+
+        Switches stand on a `grid` of these sizes and closed ways, at these coordinates.
+        """
+        return _core.Network.of_switches(self.hosts_per_switch(), self.cable_ends(), sizes, grid)
 
     def channels_by_port(self) -> NDArray[np.uint32]:
         """The channel that leaves a switch by a port; all ones for none."""

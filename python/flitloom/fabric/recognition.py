@@ -13,14 +13,11 @@ from flitloom import _core
 from flitloom.errors import SpecError, require_kind
 from flitloom.fabric.dragonflies import Dragonfly, damaged_dragonfly
 from flitloom.fabric.members import Member, member_of_family
-from flitloom.fabric.model import Subnet
+from flitloom.fabric.model import Grid, Subnet
 from flitloom.fabric.nested import Nested, tori_of_tori
 from flitloom.ground.fixed import explained
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
-
-#: Sizes, closed ways and coordinates of a torus or mesh.
-Grid = tuple[list[int], list[list[int]], list[list[int]]]
 
 _DIMENSIONS = "xyzuvw"
 #: Switches of tori of which any misfit is a reason to look for another name.
@@ -115,9 +112,9 @@ class Recognition:
         closed = [[*way, *[0] * more] for way in self.closed]
         return [*self.sizes, *[2] * more], closed, places
 
-    def core(self) -> tuple[_core.Network, Grid | None]:
-        """Its links as the core has them, and where they lie along a torus or mesh."""
-        return self.subnet.core(), self.grid()
+    def core(self) -> _core.Network:
+        """The network as the core has it, placed on its torus or mesh if it is one."""
+        return self.subnet.core(grid=self.grid())
 
     def place(self, switch: int) -> str:
         """A switch as its name and coordinates."""

@@ -23,14 +23,12 @@ NONE = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Followed:
-    """Tables by destination, and whose they are.
+    """Tables by destination whose hosts are the nodes.
 
     Attributes
     ----------
     tables : ForwardingTables
         The tables.
-    nodes : tuple of int
-        By host of the tables the node that it is.
     channels : array or None
         By node and direction the channel of the tables, all ones where there is none; None where nodes have
         no coordinates.
@@ -39,12 +37,11 @@ class Followed:
     --------
     >>> import flitloom as fl
     >>> left = followed(fl.Torus(4, 4, failed_nodes=[5]))
-    >>> len(left.nodes), 5 in left.nodes, int((left.channels < NONE).sum())
-    (15, False, 56)
+    >>> len(left.tables.subnet.hosts), int((left.channels < NONE).sum())
+    (16, 56)
     """
 
     tables: ForwardingTables
-    nodes: tuple[int, ...]
     channels: NDArray[np.uint32] | None = None
 
 
@@ -92,7 +89,7 @@ def followed(topology: AnyNetwork) -> Followed | None:
     failed parts.
     """
     if tables := topology.forwarding():
-        return Followed(tables, tuple(range(topology.nodes)))
+        return Followed(tables)
     if not topology.has_tables:
         return None
     failed = frozenset(topology.failed_nodes), frozenset(topology.failed_links)
@@ -115,10 +112,10 @@ def _remaining(
     whole = Ground(Topology(kind="torus", sizes=sizes, wrap=list(wraps), twist=twist))
     subnet = subnet_of_ground(whole)
     cables = {number for number, cable in enumerate(subnet.cables) if frozenset((cable.a, cable.b)) in cut}
-    tables = route_subnet(without(subnet, failed_nodes, cables), safe_for=()).forwarding()
-    nodes = tuple(node for node in range(whole.nodes) if node not in failed_nodes)
+    left = without(subnet, failed_nodes, cables)
+    tables = among(route_subnet(left, safe_for=()).forwarding(), left.among(subnet))
     channels = np.full((whole.nodes, 2 * len(sizes)), NONE, dtype=np.uint32)
     for number, (a, b) in enumerate(tables.subnet.cable_ends().tolist()):
-        for channel, ends in enumerate(((nodes[a], nodes[b]), (nodes[b], nodes[a])), 2 * number):
+        for channel, ends in enumerate(((a, b), (b, a)), 2 * number):
             channels[ends[0], whole.ways[ends]] = channel
-    return Followed(tables, tuple(nodes[host.switch] for host in tables.subnet.hosts), channels)
+    return Followed(tables, channels)

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import CycleLimitError, DeadlockError, SpecError, UnreachableError, show
-from flitloom.networks.experiment import Experiment
-from flitloom.networks.followed import NONE, Followed
+from flitloom.errors import SpecError, UnreachableError, show
+from flitloom.networks.followed import Followed
 from flitloom.networks.network import Network
 from flitloom.spec import Router
-from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.pipeline import OBLIVIOUS, router_fields
 from flitloom.tables.by_destination.tables import ForwardingTables
 
@@ -78,7 +76,7 @@ def begin(
     elif records.get("link_time"):
         raise SpecError.at("link_time", "link-time records are of tori and meshes", "leave it out")
     followed = network.followed()
-    given = None if followed is None else followed_fields(followed, topology)
+    given = None if followed is None else followed_fields(followed)
     replies = None if router.reply_length is None else (router.reply_length, router.reply_places)
     return begun(
         network,
@@ -96,28 +94,6 @@ def begin(
             "ranks": beside.get("ranks"),
         },
     )
-
-
-def filmed(
-    network: Network, workload: _core.Workload, spec: Experiment, cycle_limit: int | None
-) -> dict[str, Any]:
-    """All that moves in a run, and how it ended, as `_core.film` has it of routers of one cycle."""
-    beside = {"throttle": spec.throttle}
-    simulation = begin(network, workload, spec.seed, {"film": True}, beside)
-    ended: dict[str, Any] = {}
-    try:
-        simulation.run(spec.stop_at, cycle_limit, None)
-        ended["totals"] = simulation.totals(spec.stop_at, False)
-    except DeadlockError as error:
-        ended["deadlock"] = {
-            "cycle": error.cycle,
-            "channels": error.channels,
-            "stuck_flits": error.stuck_flits,
-            "text": str(error),
-        }
-    except CycleLimitError as error:
-        ended["limit"] = error.cycles
-    return {**(simulation.film() or {}), **ended}
 
 
 def timing(router: Router) -> dict[str, int]:
@@ -187,33 +163,10 @@ def check_grid(network: Network) -> None:
         )
 
 
-def followed_fields(followed: Followed, topology: AnyNetwork) -> dict[str, Any]:
-    """Tables by destination that packets follow, as the core takes them.
-
-    Failed nodes are switches without cables, to which no row leads.
-    """
-    fields = table_fields(followed.tables)
-    if followed.channels is None:
-        return fields
-    lost = sorted(topology.failed_nodes)
-    following, levels, lanes = fields["following"], fields["levels"], fields["tables"]
-    subnet = followed.tables.subnet
-    if levels is not None:
-        fields["levels"] = np.pad(levels, ((0, 1), (0, len(lost))))
-    if lanes is not None:
-        start, entries = lanes
-        fields["tables"] = np.append(start, np.full(len(lost), len(entries), start.dtype)), entries
-    rising = fields["rising"]
-    return {
-        **fields,
-        "rising": None if rising is None else rising + [False] * len(lost),
-        "network": _core.Network.of_switches(
-            subnet.hosts_per_switch() + [1] * len(lost), subnet.cable_ends()
-        ),
-        "following": np.pad(following, ((0, 1), (0, len(lost))), constant_values=NONE),
-        "rows": fields["rows"] + [len(following)] * len(lost),
-        "grid": {"nodes": [*followed.nodes, *lost], "channels": followed.channels.reshape(-1).tolist()},
-    }
+def followed_fields(followed: Followed) -> dict[str, Any]:
+    """Tables by destination that packets follow, as the core takes them."""
+    channels = None if followed.channels is None else followed.channels.reshape(-1).tolist()
+    return {**table_fields(followed.tables), "grid": channels}
 
 
 def table_fields(tables: ForwardingTables) -> dict[str, Any]:

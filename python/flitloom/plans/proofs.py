@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
+from flitloom.networks.running import duration
 from flitloom.plans.operation import PLANS, Operation, operation_phases
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ def measure(plan: PlanValues) -> int:
 
 def simulated_with(plan: PlanValues, network: Network) -> int:
     """Cycles that a plan takes on a network, simulated."""
-    raw = _core.simulate(network.one_cycle(PLANS), plan.workload(network))
-    return int(raw["duration"])
+    return duration(network.one_cycle(PLANS), plan.workload(network))
 
 
 def packets_of(plan: PlanValues, sizes: list[int]) -> list[int]:

@@ -22,8 +22,9 @@ from flitloom.networks.experiment import Experiment
 from flitloom.spec.base import explain
 from flitloom.spec.written import SIMULATION
 
-#: Raised when what is saved, or how, changes. Before 5 the hosts of products were in the order of cables.
-FORMATS = (4, 5, 6)
+#: Raised when what is saved, or how, changes. Before 5 the hosts of products were in the order of cables;
+#: before 7 failed nodes of tori and meshes stood behind the others.
+FORMATS = (4, 5, 6, 7)
 
 
 class Judged(BaseModel):
@@ -40,7 +41,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[4, 5, 6]
+    format: Literal[4, 5, 6, 7]
     #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
     version: str
     cycle: Annotated[int, Field(ge=0)]
@@ -83,7 +84,7 @@ def write(
             f"files of at most {limits.STATE_BYTES} are read",
         )
     about = Header(
-        format=6,
+        format=FORMATS[-1],
         version=version(),
         state_bytes=len(state),
         checksum=_checksum(text, state, judged),
@@ -147,12 +148,15 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
         spec = Experiment.model_validate_json(text)
     except ValidationError as error:
         raise SpecError(f"{name}: {explain(error)}") from None
-    renumbered = 0
-    if spec.router.model == "pipelined" and spec.topology.has_tables and len(spec.topology.dimensions) > 1:
-        renumbered = 6 if spec.topology.subnet is not None and spec.topology.failed_nodes else 5
+    topology, renumbered = spec.topology, 0
+    if spec.router.model == "pipelined" and topology.has_tables:
+        if topology.failed_nodes and topology.grid is not None:
+            renumbered = 7
+        elif len(topology.dimensions) > 1:
+            renumbered = 6 if topology.failed_nodes else 5
     if header.format < renumbered:
         raise SpecError(
-            f"{name}: format: is {header.format}, in which hosts of {spec.topology} had another order; "
+            f"{name}: format: is {header.format}, in which hosts of {topology} had another order; "
             "simulate it from the beginning"
         )
     return spec, header, state

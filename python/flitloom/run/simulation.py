@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.ground import interrupts
@@ -25,6 +24,7 @@ from flitloom.ground.series import make_series
 from flitloom.networks.experiment import Experiment
 from flitloom.networks.followed import followed
 from flitloom.networks.network import Bound, Network, network_of
+from flitloom.networks.running import begin
 from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan
 from flitloom.run import checkpoint
@@ -196,7 +196,6 @@ class Simulation:
         workload = traffic.workload(network, spec.seed)
         if tables is not None:
             workload = tables.routed(network, workload)
-        is_pipelined = network.router.model == "pipelined"
         # Links and ports carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
         self._bound = network.route_bound(workload)
         if records["link_time"]:
@@ -212,16 +211,8 @@ class Simulation:
             require_whole("windows", records["windows"], 1, LIMITS["start"], "cycles")
             if records["packets"] or records["link_time"]:
                 raise SpecError.at("windows", "are not kept together with records of packets or link_time")
-        self._core: _core.Simulation
-        if is_pipelined:
-            from flitloom.networks import pipelined
-
-            beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": threads}
-            self._core = pipelined.begin(network, workload, spec.seed, records, beside)
-        else:
-            settings = {**records, "threads": threads, "state": state, "ranks": ranks}
-            core = network.one_cycle("these runs are of")
-            self._core = _core.Simulation(core, workload, spec, settings)
+        beside = {"ranks": ranks, "tables": tables, "threads": threads, "state": state}
+        self._core = begin(network, workload, spec, records, **beside)
         if state is not None:
             self._core.restore(state)
 
@@ -761,7 +752,4 @@ def _tables_bound(network: Network, traffic: PlannedTraffic, seed: int) -> int:
     messages = np.column_stack([messages[:, :2], messages[:, 2] * messages[:, 3]])
     by = network.followed()
     assert by is not None
-    hosts = np.zeros(network.nodes, dtype=messages.dtype)
-    hosts[list(by.nodes)] = np.arange(len(by.nodes))
-    messages[:, :2] = hosts[messages[:, :2]]
     return least_duration(by.tables, messages, network.router.latency)

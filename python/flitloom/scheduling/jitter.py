@@ -15,6 +15,7 @@ from flitloom.ground.fixed import explained
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 from flitloom.networks.network import Network, network_of
+from flitloom.networks.running import duration
 from flitloom.plans.operation import PLANS
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
@@ -74,8 +75,7 @@ def late_durations(network: Network, late: Late, jitter: int, trials: int, key: 
     for trial in range(trials):
         workload = late(_core.delays(network.nodes, jitter, seed, (stream << 32) + trial))
         try:
-            raw = _core.simulate(network.one_cycle(PLANS), workload)
-            durations.append(int(raw["duration"]))
+            durations.append(duration(network.one_cycle(PLANS), workload))
         except DeadlockError:
             durations.append(-1)
     return durations

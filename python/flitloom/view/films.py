@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.ground.notebook import frame_html
 from flitloom.ground.numerals import counted
 from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network, network_of
-from flitloom.networks.pipelined import filmed, is_pipelined, timing
+from flitloom.networks.pipelined import is_pipelined, timing
+from flitloom.networks.running import filmed
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer
@@ -243,12 +243,7 @@ def film(
     asked = min(stop_at or longest + 1, cycle_limit or longest + 1)
     workload = traffic.workload(network, seed)
     limit = min(asked, longest + 1)
-    if is_pipelined(network):
-        raw = filmed(network, workload, spec, limit)
-    else:
-        raw = _core.film(
-            network.one_cycle("these pages are of"), workload, stop_at, limit, seed, spec.throttle
-        )
+    raw = filmed(network, workload, spec, limit)
     if raw.get("limit", 0) > longest:
         raise SpecError.at(
             "stop_at",

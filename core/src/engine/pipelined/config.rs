@@ -10,31 +10,24 @@ use super::{
 use crate::fault::Fault;
 use std::ops::{Range, RangeInclusive};
 
-/// How the channels of an input port share its places.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BufferPolicy {
-    /// Every channel has its own.
-    Private,
-    /// Beside a place of its own every channel takes what is free.
-    Shared,
-    /// The same, up to a number.
-    Limited,
-    /// The same, up to the places divided by the channels that have an owner.
-    Dynamic,
-    /// The same, up to the places halved until they cover the channels that have an owner.
-    Shifting,
+named! {
+    /// How the channels of an input port share its places.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum BufferPolicy {
+        /// Every channel has its own.
+        Private = "private",
+        /// Beside a place of its own every channel takes what is free.
+        Shared = "shared",
+        /// The same, up to a number.
+        Limited = "limited",
+        /// The same, up to the places divided by the channels that have an owner.
+        Dynamic = "dynamic",
+        /// The same, up to the places halved until they cover the channels that have an owner.
+        Shifting = "shifting",
+    }
 }
 
 impl BufferPolicy {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 5] = [
-        ("private", Self::Private),
-        ("shared", Self::Shared),
-        ("limited", Self::Limited),
-        ("dynamic", Self::Dynamic),
-        ("shifting", Self::Shifting),
-    ];
-
     /// What limits a channel of a port with so many places; `None` if they are private.
     pub(crate) fn limit(self, places: u32) -> Option<Limit> {
         match self {

@@ -2,7 +2,7 @@
 
 use super::{Forwarding, NO_CHANNEL};
 use crate::fabric::{
-    Direction, Graph, Grid, Placed, Sign, UNREACHABLE,
+    Direction, Graph, Grid, Network, Placed, Sign, UNREACHABLE,
     walk::{self, Hops},
 };
 use crate::routing::dimension_order;
@@ -34,19 +34,26 @@ struct Twist {
 }
 
 impl DimensionOrder {
+    /// The order on the grid that the switches of a network stand on, if they stand on one.
+    pub fn of(network: &Network) -> Option<Self> {
+        Some(Self::new(network.switches()?, network.placed()?.clone()))
+    }
+
     /// The order on a grid; rings whose size is a multiple of four come last.
-    pub fn new(graph: &Graph, grid: Grid, positions: &[u32]) -> Self {
+    pub fn new(graph: &Graph, placed: Placed) -> Self {
+        let grid = &placed.grid;
+        let at = |switch: u32| position(grid, &placed.places[switch as usize]) as u32;
         let along = (0..graph.channels() as u32)
             .map(|channel| {
                 let (from, to) = graph.ends(channel);
-                (0..2 * grid.dimensions()).map(Direction::from_index).find(|&direction| {
-                    grid.neighbour(positions[from as usize], direction) == Some(positions[to as usize])
-                })
+                (0..2 * grid.dimensions())
+                    .map(Direction::from_index)
+                    .find(|&direction| grid.neighbour(at(from), direction) == Some(at(to)))
             })
             .collect();
         let mut order: Vec<usize> = (0..grid.dimensions()).collect();
         let rings: Vec<Vec<(u32, u32)>> =
-            (0..grid.dimensions()).map(|dimension| rings(&grid, dimension)).collect();
+            (0..grid.dimensions()).map(|dimension| rings(grid, dimension)).collect();
         let around = |dimension: usize| if grid.wraps(dimension) { rings[dimension][0].1 } else { 0 };
         order.sort_by_key(|&dimension| grid.wraps(dimension) && grid.sizes()[dimension].is_multiple_of(4));
         let mut turn = vec![0; grid.dimensions()];
@@ -60,9 +67,7 @@ impl DimensionOrder {
                 })
             })
             .collect();
-        let places = positions.iter().map(|&position| grid.coordinates(position)).collect();
-        let placed = Placed { grid, places };
-        let twist = (!placed.grid.lattice().is_plain()).then(|| Twist::new(&placed, &turn));
+        let twist = (!grid.lattice().is_plain()).then(|| Twist::new(&placed, &turn));
         Self { placed, rings, twist, along, turn, bits }
     }
 

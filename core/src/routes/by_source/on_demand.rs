@@ -6,30 +6,21 @@ use crate::routing::{
 use crate::traffic::{Purpose, draw};
 use std::collections::HashSet;
 
-/// How far the rules are used to get around failures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Regime {
-    /// No first and last steps.
-    Plain,
-    /// First and last steps with the turns of the published rule.
-    DirectionSets,
-    /// First and last steps with every turn that can never be part of a cycle.
-    ClosedForm,
-    /// These and further turns, one after the other, that an exact test admits.
-    Exact,
-    /// Further turns where a pair needs them and an exact test admits them.
-    OnDemand,
-}
-
-impl Regime {
-    /// All regimes with their names.
-    pub const NAMES: [(&'static str, Self); 5] = [
-        ("plain", Self::Plain),
-        ("direction-sets", Self::DirectionSets),
-        ("closed-form", Self::ClosedForm),
-        ("exact", Self::Exact),
-        ("on-demand", Self::OnDemand),
-    ];
+named! {
+    /// How far the rules are used to get around failures.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Regime {
+        /// No first and last steps.
+        Plain = "plain",
+        /// First and last steps with the turns of the published rule.
+        DirectionSets = "direction-sets",
+        /// First and last steps with every turn that can never be part of a cycle.
+        ClosedForm = "closed-form",
+        /// These and further turns, one after the other, that an exact test admits.
+        Exact = "exact",
+        /// Further turns where a pair needs them and an exact test admits them.
+        OnDemand = "on-demand",
+    }
 }
 
 /// The pairs of working nodes that a regime leaves without a legal deadlock-free route.

@@ -6,30 +6,24 @@ use crate::{
 /// The links of a route, in order.
 pub type Path = Box<[LinkId]>;
 
-/// Which minimal routes a packet may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum RouteChoice {
-    /// The one route of dimension order, ties by [`dimension_order`]'s rule.
-    #[default]
-    DimensionOrder,
-    /// Dimension order with ties at distance N/2 split by the parity of the coordinate sum, which
-    /// balances all-to-all traffic: a packet goes plus from even nodes.
-    BalancedTies,
-    /// The dimensions in any order (XY or YX), either way round at ties.
-    AnyOrder,
-    /// All minimal routes with at most two bends, either way round at ties.
-    TwoBends,
+named! {
+    /// Which minimal routes a packet may take.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum RouteChoice {
+        /// The one route of dimension order, ties by [`dimension_order`]'s rule.
+        #[default]
+        DimensionOrder = "dor",
+        /// Dimension order with ties at distance N/2 split by the parity of the coordinate sum, which
+        /// balances all-to-all traffic: a packet goes plus from even nodes.
+        BalancedTies = "balanced-ties",
+        /// The dimensions in any order (XY or YX), either way round at ties.
+        AnyOrder = "any-order",
+        /// All minimal routes with at most two bends, either way round at ties.
+        TwoBends = "minimal",
+    }
 }
 
 impl RouteChoice {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 4] = [
-        ("dor", Self::DimensionOrder),
-        ("balanced-ties", Self::BalancedTies),
-        ("any-order", Self::AnyOrder),
-        ("minimal", Self::TwoBends),
-    ];
-
     /// The working routes from `source` to `destination`.
     ///
     /// ```

@@ -128,7 +128,7 @@ def judge(
     found = as_grid(subnet)
     bound = known[1] if known is not None and known[0].grid() == found.grid() else None
     facts = _core.check_forwarding(
-        *found.core(),
+        found.core(),
         tables.roots,
         owners.tolist(),
         tables.following,

@@ -214,7 +214,7 @@ class HangingBetween(Hanging):
         merged = replace(self.whole, switches=switches, hosts=hosts, cables=joined)
         coordinates = [list(self.found.coordinates[at]) for at in kept]
         grid = list(self.found.sizes), list(map(list, self.found.closed)), coordinates
-        return _core.fabric_bound(merged.core(), grid)[0]
+        return _core.fabric_bound(merged.core(grid=grid))[0]
 
     def demands(self, _demand: Demand | None, roots: list[int]) -> list[Demand | None]:
         """All pairs, then with some weights of those with hosts of hung switches."""

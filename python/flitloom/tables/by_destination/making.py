@@ -343,7 +343,7 @@ class _Routing:
         tables = list[dict[str, Any]]()
         for demand in demands:
             made: dict[str, Any] = _core.forward(
-                *found.core(),
+                found.core(),
                 [found.subnet.hosts[self.owners[row]].switch for row in base],
                 None if old is None else np.ascontiguousarray(old[base]),
                 None if demand is None else demand.rows(base).core(),

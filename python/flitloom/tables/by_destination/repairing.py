@@ -445,7 +445,7 @@ def _repaired(
     lane_of = np.zeros(LEVELS, dtype=np.uint8)
     lane_of[pairs] = np.arange(len(pairs))
     found: dict[str, Any] | None = _core.repair_forwarding(
-        *taken.core(),
+        taken.core(),
         [taken.subnet.hosts[owner].switch for owner in destinations(taken.subnet)[1].tolist()],
         (old.following, lane_of[old.levels]),
         (lost, lane_of[lost_levels]),

@@ -77,7 +77,7 @@ def critical_parts(
         progress(number, len(parts))
         left = without(subnet, switches, cables)
         standing = grid and (*grid[:2], [place for n, place in enumerate(grid[2]) if n not in switches])
-        value, cut_off = _core.fabric_bound(left.core(), standing)
+        value, cut_off = _core.fabric_bound(left.core(grid=standing))
         found.append(Criticality(name, value, cut_off))
     return sorted(found, key=lambda part: (-part.cut_off, -part.bound, part.part))
 

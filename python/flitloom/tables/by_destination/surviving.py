@@ -308,10 +308,10 @@ def _require_ways(subnet: Subnet) -> None:
         raise SpecError.at(
             "--survive", counted(len(subnet.switches), "switch"), f"it is for fabrics of at most {MOST}"
         )
-    whole = _core.fabric_bound(subnet.core(), None)[1]
+    whole = _core.fabric_bound(subnet.core())[1]
     for index, cable in enumerate(subnet.cables):
         left = without(subnet, set(), {index})
-        _, cut_off = _core.fabric_bound(left.core(), None)
+        _, cut_off = _core.fabric_bound(left.core())
         if cut_off > whole:
             pieces = [set(piece) for piece in left.pieces()]
             sides = [next(piece for piece in pieces if end in piece) for end in (cable.a, cable.b)]

@@ -3,19 +3,15 @@
 use crate::{save::Archive, visit::Visited};
 use std::cmp::Reverse;
 
-/// In which order an arbiter chooses among equals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArbiterKind {
-    /// From a turn on, which becomes the place after the winner.
-    RoundRobin,
-    /// Who won longest ago; at first the highest place.
-    Matrix,
-}
-
-impl ArbiterKind {
-    /// All with their names.
-    pub const NAMES: [(&'static str, Self); 2] =
-        [("round_robin", Self::RoundRobin), ("matrix", Self::Matrix)];
+named! {
+    /// In which order an arbiter chooses among equals.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ArbiterKind {
+        /// From a turn on, which becomes the place after the winner.
+        RoundRobin = "round_robin",
+        /// Who won longest ago; at first the highest place.
+        Matrix = "matrix",
+    }
 }
 
 /// What decides between two: the largest wins.

@@ -26,8 +26,8 @@ pub enum Lanes {
 
 /// Which way packets go between the hosts of a graph.
 ///
-/// Hosts are numbered by switch, unless they are [`renumbered`](Self::renumbered); the ports of a switch are its channels in the order of
-/// [`Graph::outgoing`], then its hosts.
+/// Hosts are numbered by switch; the ports of a switch are its channels in the order of [`Graph::outgoing`], then its
+/// hosts.
 #[derive(Clone, Debug)]
 pub struct Switched {
     ports: Vec<u16>,
@@ -95,38 +95,6 @@ impl Switched {
             port_of,
             count,
         }
-    }
-
-    /// The same where the hosts have other numbers, in the order of those they have.
-    ///
-    /// ```
-    /// use flitloom_core::{
-    ///     engine::pipelined::{Lanes, Switched},
-    ///     fabric::Graph,
-    /// };
-    /// // Of three switches in a row with a host each the last is not joined to the others.
-    /// let graph = Graph::new(vec![1; 3], &[(0, 1)])?;
-    /// let none = u32::MAX;
-    /// let following = [none, 1, none, 0, none, none, none, none, none];
-    /// let tables = Switched::new(&graph, &following, vec![0, 1, 2], None, Lanes::Levels(1));
-    /// let tables = tables.renumbered(&[2, 0, 1]);
-    /// assert!(tables.reaches(&graph, 2, 0) && tables.reaches(&graph, 0, 2) && !tables.reaches(&graph, 0, 1));
-    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
-    /// ```
-    #[must_use]
-    pub fn renumbered(mut self, numbers: &[u32]) -> Self {
-        fn moved<T: Copy>(list: &[T], numbers: &[u32]) -> Vec<T> {
-            let mut moved = list.to_vec();
-            list.iter().zip(numbers).for_each(|(&item, &number)| moved[number as usize] = item);
-            moved
-        }
-        self.rows = moved(&self.rows, numbers);
-        self.switch_of = moved(&self.switch_of, numbers);
-        self.port_of = moved(&self.port_of, numbers);
-        if let Some(levels) = &mut self.levels {
-            *levels = levels.chunks(self.hosts.max(1)).flat_map(|row| moved(row, numbers)).collect();
-        }
-        self
     }
 
     /// How many lanes there are.

@@ -260,7 +260,7 @@ fn all(graph: &Graph) -> impl Iterator<Item = (u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::Grid;
+    use crate::fabric::{Grid, Placed};
 
     fn torus(size: u32) -> (Graph, DimensionOrder) {
         let at = |x: u32, y: u32| y % size * size + x % size;
@@ -272,11 +272,9 @@ mod tests {
             .collect();
         let switches = size * size;
         let graph = Graph::new(vec![1; switches as usize], &cables).unwrap();
-        let order = DimensionOrder::new(
-            &graph,
-            Grid::plain(&[size, size], &[true, true]),
-            &(0..switches).collect::<Vec<_>>(),
-        );
+        let grid = Grid::plain(&[size, size], &[true, true]);
+        let places = (0..switches).map(|switch| grid.coordinates(switch)).collect();
+        let order = DimensionOrder::new(&graph, Placed { grid, places });
         (graph, order)
     }
 
