@@ -1,9 +1,9 @@
-//! Message graphs on pipelined routers: held against the slow reference on drawn cases, and times worked out by hand.
+//! Message graphs on pipelined routers: drawn messages start when what they wait for is complete, and times worked out
+//! by hand.
 
 use crate::{
     common::cases,
-    pipelined::{LIMITED, meshes, read, times},
-    reference::pipelined::{self as reference, What, run_messages},
+    pipelined::{KNOWN, LIMITED, meshes, read, replayed},
 };
 use flitloom_core::{
     engine::{
@@ -11,7 +11,7 @@ use flitloom_core::{
         pipelined::{Config, Place},
     },
     fabric::Shape,
-    probe::PacketRecords,
+    probe::{PacketRecord, PacketRecords},
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{
         GraphError, MessageGraph, Operation,
@@ -21,89 +21,107 @@ use flitloom_core::{
 };
 use proptest::{prelude::*, sample::Index};
 
-/// A message: its ranks, its flits, and what its sender computes before it, and which operations of both ranks before
-/// they wait for.
-type Drawn = (Index, Index, u64, Option<u64>, Vec<Index>, Option<Index>);
+/// A message: its ranks, what its sender computes before it, and which operations of both ranks before they wait for.
+type Drawn = (Index, Index, Option<u64>, Vec<Index>, Option<Index>);
 
 fn messages() -> impl Strategy<Value = Vec<Drawn>> {
-    let flits = prop_oneof![Just(0_u64), 1..12_u64, 1..60_u64];
     let waits = prop_oneof![Just(vec![]), proptest::collection::vec(any::<Index>(), 1..4)];
-    let message = (
-        any::<Index>(),
-        any::<Index>(),
-        flits,
-        proptest::option::of(0..200_u64),
-        waits,
-        proptest::option::of(any::<Index>()),
-    );
+    let computed = proptest::option::of(0..200_u64);
+    let message = (any::<Index>(), any::<Index>(), computed, waits, proptest::option::of(any::<Index>()));
     proptest::collection::vec(message, 1..40)
 }
 
-/// The operations of messages, none of which stands before what it waits for, with those of their rank by number.
-fn operations(drawn: &[Drawn], ranks: usize) -> Vec<reference::Operation> {
-    let mut all: Vec<reference::Operation> = Vec::new();
+/// An operation of a rank, and those that must be complete before, by their numbers.
+struct Step {
+    rank: usize,
+    kind: OperationKind,
+    after: Vec<usize>,
+}
+
+/// The operations of messages of so many flits, none of which stands before what it waits for; a receive stands behind
+/// its send.
+fn steps(drawn: &[Drawn], ranks: usize, flits: u64) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
     // Computations of a rank follow each other, whichever is known first.
     let mut computed: Vec<Option<usize>> = vec![None; ranks];
-    for (from, to, flits, cycles, waits, receiver) in drawn {
+    for (from, to, cycles, waits, receiver) in drawn {
         let (from, to) = (from.index(ranks), to.index(ranks));
-        let of = |all: &[reference::Operation], rank: usize, index: &Index| {
-            let own: Vec<usize> = (0..all.len()).filter(|&one| all[one].rank == rank).collect();
+        // Records do not tell when all of a message has left.
+        let of = |all: &[Step], rank: usize, index: &Index| {
+            let is_known = |one: &Step| one.rank == rank && !matches!(one.kind, Send { .. });
+            let own: Vec<usize> = (0..all.len()).filter(|&one| is_known(&all[one])).collect();
             (!own.is_empty()).then(|| own[index.index(own.len())])
         };
         let mut after: Vec<usize> = waits.iter().filter_map(|index| of(&all, from, index)).collect();
+        if let Some(cycles) = *cycles {
+            after.extend(computed[from].replace(all.len()));
+            after.sort_unstable();
+            after.dedup();
+            all.push(Step { rank: from, kind: Compute { cycles }, after });
+            after = vec![all.len() - 1];
+        }
         after.sort_unstable();
         after.dedup();
-        if let Some(cycles) = cycles {
-            let before = computed[from].into_iter().chain(after.clone());
-            let mut before: Vec<usize> = before.collect();
-            before.sort_unstable();
-            before.dedup();
-            computed[from] = Some(all.len());
-            let what = What::Compute(*cycles as usize);
-            all.push(reference::Operation { rank: from, what, after: before });
-            after.push(all.len() - 1);
-        }
-        let receive = all.len() + 1;
         let before = receiver.as_ref().and_then(|index| of(&all, to, index));
-        let what = What::Send(to, *flits as usize, receive);
-        all.push(reference::Operation { rank: from, what, after });
-        let after = before.into_iter().collect();
-        all.push(reference::Operation { rank: to, what: What::Receive, after });
+        let tag = all.len() as u32;
+        all.push(Step { rank: from, kind: Send { to: to as u32, flits, tag }, after });
+        let kind = Receive { from: from as u32, flits, tag };
+        all.push(Step { rank: to, kind, after: before.into_iter().collect() });
     }
     all
 }
 
-/// The same as a message graph; every message has its own tag.
-fn graph(all: &[reference::Operation], nodes: &[u32], payload: u32) -> MessageGraph {
+/// The same as a message graph.
+fn graph(all: &[Step], nodes: &[u32], payload: u32) -> MessageGraph {
     let mut ranks: Vec<Vec<Operation>> = vec![Vec::new(); nodes.len()];
     let mut places = Vec::new();
-    for (number, one) in all.iter().enumerate() {
-        let kind = match (one.what, number.checked_sub(1).map(|before| (&all[before], before))) {
-            (What::Send(to, flits, receive), _) => {
-                Send { to: to as u32, flits: flits as u64, tag: receive as u32 }
-            }
-            (What::Compute(cycles), _) => Compute { cycles: cycles as u64 },
-            (
-                What::Receive,
-                Some((&reference::Operation { rank, what: What::Send(_, flits, tag), .. }, _)),
-            ) => Receive { from: rank as u32, flits: flits as u64, tag: tag as u32 },
-            (What::Receive, _) => unreachable!("a receive stands behind its send"),
-        };
-        places.push(ranks[one.rank].len() as u32);
-        let requires = one.after.iter().map(|&before| places[before]).collect();
-        ranks[one.rank].push(Operation { kind, requires });
+    for Step { rank, kind, after } in all {
+        places.push(ranks[*rank].len() as u32);
+        let requires = after.iter().map(|&before| places[before]).collect();
+        ranks[*rank].push(Operation { kind: *kind, requires });
     }
     MessageGraph::new(ranks, nodes.to_vec(), payload).unwrap()
+}
+
+/// When the last operation is complete, by the packets of messages of so many packets each; every message starts when
+/// all that it waits for is complete, the first such one first.
+fn end(all: &[Step], nodes: &[u32], found: &[PacketRecord], packets: usize) -> u64 {
+    let mut sent: Vec<Vec<&PacketRecord>> = vec![Vec::new(); nodes.len()];
+    for (rank, &node) in nodes.iter().enumerate() {
+        sent[rank] = found.iter().filter(|one| one.source == node).collect();
+        assert!(sent[rank].is_sorted_by_key(|one| one.generated));
+    }
+    let mut ends = vec![0; all.len()];
+    for (number, Step { rank, kind, after }) in all.iter().enumerate() {
+        let ready = after.iter().map(|&before| ends[before]).max().unwrap_or(0);
+        ends[number] = match *kind {
+            Compute { cycles } => ready + cycles,
+            Receive { .. } => ready.max(ends[number - 1]),
+            Send { to, .. } => {
+                let is_of =
+                    |one: &&PacketRecord| (one.destination, one.generated) == (nodes[to as usize], ready);
+                let messages = sent[*rank].chunks(packets);
+                let place = messages.map(|message| message.iter().all(is_of)).position(|is_it| is_it);
+                let first = place.expect("a message starts when it may") * packets;
+                let message = sent[*rank].drain(first..first + packets);
+                // Of a send the cycle in which its receiver knows of it.
+                message.map(|one| one.tail_arrival + KNOWN).max().unwrap_or(0)
+            }
+        };
+    }
+    assert!(sent.iter().all(Vec::is_empty));
+    ends.into_iter().max().unwrap_or(0)
 }
 
 proptest! {
     #![proptest_config(cases(80))]
     #[test]
-    fn messages_wait_as_in_the_reference(
+    fn messages_start_when_what_they_wait_for_is_complete(
         words in meshes(),
         drawn in messages(),
         order in any::<u64>(),
         (ranks, payload) in (1_usize..10, 1_u32..20),
+        flits in prop_oneof![Just(0_u64), 1..12_u64, 1..60_u64],
         stops in proptest::collection::vec(1_u64..80, 0..4),
     ) {
         let words = format!("{words} packet_size=1 seed=1");
@@ -112,13 +130,7 @@ proptest! {
         let mut nodes: Vec<u32> = (0..shape.nodes() as u32).collect();
         nodes.sort_unstable_by_key(|&node| (u64::from(node) + 1).wrapping_mul(order | 1).rotate_left(32));
         nodes.truncate(ranks);
-        let all = operations(&drawn, nodes.len());
-        let expected = run_messages(
-            &words,
-            &all,
-            &nodes.iter().map(|&node| node as usize).collect::<Vec<_>>(),
-            payload as usize,
-        );
+        let all = steps(&drawn, nodes.len(), flits);
         let workload = Workload::Graph(graph(&all, &nodes, payload));
         let rule = ChannelRule::new(1, Datelines::BOTH);
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
@@ -127,8 +139,8 @@ proptest! {
             let probe = |_| packets.then(PacketRecords::default);
             Simulation::pipelined_observed(&config, &place, &workload, &Setup::default(), None, probe)
         };
-        let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
-        let ended = lists.run(&LIMITED);
+        let (Ok(mut recorded), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
+        let ended = recorded.run(&LIMITED);
         // What waits is saved and taken up again.
         for stop in stops {
             _ = others.run(&Options { stop_at: Some(others.now() + stop), ..Options::default() });
@@ -138,14 +150,18 @@ proptest! {
             others = restored;
         }
         prop_assert_eq!(others.run(&LIMITED), ended.clone());
-        prop_assert_eq!(others.totals(), lists.totals());
-        let Some((mut expected, end)) = expected.filter(|_| ended.is_ok()) else { return Ok(()) };
-        prop_assert_eq!(lists.totals().unwrap().makespan, Some(end as u64));
-        expected.sort_unstable_by_key(|one| (one[1], one[0]));
-        let expected: Vec<_> =
-            expected.into_iter().map(|[_, from, to, made, sent, head, tail, _]| [from, to, made, sent, head, tail]).collect();
-        let found: Vec<_> = lists.probe().clone().unwrap().into_sorted().iter().map(times).collect();
-        prop_assert_eq!(found, expected);
+        prop_assert_eq!(others.totals(), recorded.totals());
+        if ended.is_err() {
+            return Ok(());
+        }
+        let found = recorded.probe().clone().unwrap().into_sorted();
+        let (packets, payload) = (flits.div_ceil(payload.into()).max(1), u64::from(payload));
+        prop_assert_eq!(recorded.totals().unwrap().makespan, Some(end(&all, &nodes, &found, packets as usize)));
+        let length = |one: &PacketRecord| {
+            let is_last = (one.number + 1) % packets == 0;
+            1 + if is_last { flits - (packets - 1) * payload } else { payload } as u32
+        };
+        prop_assert_eq!(&replayed((&config, &place), &found, shape.nodes(), length), &found);
     }
 }
 

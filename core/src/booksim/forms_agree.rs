@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn lists_and_sets_do_what_booksim2_logged() {
-        let recorded = include_str!("../../tests/reference/pipelined/recorded.txt");
+        let recorded = include_str!("../../tests/reference/lists/recorded.txt");
         for line in recorded.lines() {
             let [packets, hash, words] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
                 panic!("{line}")

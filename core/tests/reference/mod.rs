@@ -35,7 +35,6 @@
 //! A packet with a given route follows it instead of dimension order. Two rules for slices can be
 //! added ([`SliceRules`]).
 
-pub mod pipelined;
 mod rules;
 mod simulator;
 
