@@ -84,7 +84,7 @@ def write(
             f"files of at most {limits.STATE_BYTES} are read",
         )
     about = Header(
-        format=FORMATS[-1],
+        format=7,
         version=version(),
         state_bytes=len(state),
         checksum=_checksum(text, state, judged),
