@@ -83,18 +83,25 @@ class Walk:
 
     def follow(self, host: int, row: int, more: tuple[int, ...] = ()) -> tuple[nx.DiGraph, bool]:
         """The switches of all ways, and whether one of them ends elsewhere; packets may have more levels."""
-        start, seen, ends = self.subnet.hosts[host], set(), False
+        start = self.subnet.hosts[host]
         levels = {0 if one.levels is None else int(one.levels[row, host]) for one in self.both} | {*more}
-        waiting: list[Any] = [(start.switch, start.switch_port, None, level) for level in levels]
-        ways = nx.DiGraph()
+        entries = [one.following[row] for one in self.both]
+        return self.along((start.switch, start.switch_port), entries, self.both[0].roots[row], levels)
+
+    def along(
+        self, start: tuple[int, int], both: list[Any], root: int, levels: set[int]
+    ) -> tuple[nx.DiGraph, bool]:
+        """The same from a switch and a port on, by either entries of a destination."""
+        seen, ends, ways = set(), False, nx.DiGraph()
+        waiting: list[Any] = [(*start, None, level) for level in levels]
         while waiting:
             state = waiting.pop()
             at, port, came, level = state
-            if state in seen or at == self.both[0].roots[row]:
+            if state in seen or at == root:
                 continue
             seen.add(state)
-            for entries in self.both:
-                channel = int(entries.following[row, at])
+            for entries in both:
+                channel = int(entries[at])
                 if channel == NONE:
                     ends = True
                     continue
@@ -208,6 +215,44 @@ def waits_of(walk: Walk) -> nx.DiGraph:
     return found
 
 
+def to_switch(tables: ForwardingTables, switch: int) -> Any:
+    """Entries to the LID of a switch."""
+    numbers, rows = tables.to_switches or ([], [])
+    if switch in numbers:
+        return rows[numbers.index(switch)]
+    if switch in tables.roots:
+        return tables.following[tables.roots.index(switch)]
+    # The tables that are made have shortest ways, in the order of channels.
+    subnet, row, near = tables.subnet, [NONE] * len(tables.subnet.switches), [switch]
+    for here in near:
+        for channel, _, there in subnet.outgoing()[here]:
+            if there not in near:
+                row[there] = channel ^ 1
+                near.append(there)
+    return row
+
+
+def detours(tables: ForwardingTables, chance: random.Random) -> Any:
+    """Entries to the LIDs of some switches that are those of other switches, as far as these lead there."""
+    subnet = tables.subnet
+    some = sorted(chance.sample(range(len(subnet.switches)), 2))
+    rows = []
+    for switch in some:
+        row = np.array(to_switch(tables, switch), dtype=np.uint32)
+        row[switch] = NONE
+        at = chance.randrange(len(row))
+        if at != switch:
+            row[at] = chance.choice([channel for channel, _, _ in subnet.outgoing()[at]])
+        rows.append(row)
+    return some, np.array(rows)
+
+
+def first_port(subnet: Subnet, switch: int) -> int:
+    """The port of the first host of a switch, or the first one there is."""
+    ports = [host.switch_port for host in subnet.hosts if host.switch == switch]
+    return (ports or list(port_rows(subnet)[switch]))[0]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_kinds_of_traffic_beside_a_mixture_are_those_of_all_walks(seed: int) -> None:
     chance = random.Random(seed)
@@ -215,6 +260,8 @@ def test_kinds_of_traffic_beside_a_mixture_are_those_of_all_walks(seed: int) -> 
     first, second = (changed(base, chance, chance.choice((0.0, 0.0, 0.1))) for _ in range(2))
     lanes = chance.choice((2, 4, 8))
     first, second = (replace(one, rows=None, lanes=lanes) for one in (first, second))
+    if chance.random() < 0.3:
+        second = replace(second, to_switches=detours(second, chance))
     level, cast = chance.choice((0, 1, 3)), chance.choice((0, 2, 5))
     named = tuple(host.name for host in chance.sample(base.subnet.hosts, chance.choice((0, 1, 2))))
     # Levels of managers may differ between the sets.
@@ -255,9 +302,19 @@ def test_kinds_of_traffic_beside_a_mixture_are_those_of_all_walks(seed: int) -> 
     expected["multicast"] = beside(tree)
 
     def managed(managers: list[int]) -> nx.DiGraph:
+        levels = {one.manager_level for one in besides}
         for host, row in everyone:
             if host in managers or int(first.owners[row]) in managers:
-                walk.follow(host, row, tuple(one.manager_level for one in besides))
+                walk.follow(host, row, tuple(levels))
+        # Monitors ask switches, too, which have the entries of their first hosts, or ways of their own.
+        for switch, host in product(range(len(subnet.switches)), managers):
+            own = subnet.hosts[host]
+            rows = [number for number, owner in enumerate(first.owners) if owner == host]
+            for row in rows:
+                answers = [one.following[row] for one in both]
+                walk.along((switch, first_port(subnet, switch)), answers, own.switch, levels)
+            asked = [to_switch(one, switch) for one in both]
+            walk.along((own.switch, own.switch_port), asked, switch, levels)
         return waits_of(walk)
 
     if named:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -102,3 +103,40 @@ def test_monitors_of_switches_are_judged_and_have_a_safe_lane(
     assert places in said
     # Where some place is unsafe, managers have a level without pairs.
     assert not unsafe or tables.beside.manager_level not in tables.levels
+
+
+def test_mixtures_are_judged_with_the_packets_of_monitors_to_switches(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A ring of four, hosts at three: the last switch closes it by answers to a monitor in the middle."""
+    fabric = tmp_path / "ring.csv"
+    fabric.write_text("a,b\nb,c\nc,d\nd,a\nh1,a\nh2,b\nh3,c\n")
+    out = tmp_path / "out"
+    assert command(capsys, "route", "--fabric", fabric, "--lanes", 1, "-o", out)[0] == 0
+    for more in ([], ["--mix", out]):
+        code, said, _ = command(capsys, "check", "--fabric", fabric, out, *more)
+        assert (code, "at 1 of 3 places of one manager, e.g. h2" in said) == (0, True)
+        code, said, _ = command(
+            capsys, "check", "--fabric", fabric, out, *more, "--safe-for", "managers", "--manager", "h2"
+        )
+        assert (code, "hosts and 1 manager on level 0" in said) == (1, True)
+        code, said, _ = command(
+            capsys, "check", "--fabric", fabric, out, *more, "--safe-for", "managers", "--manager", "h1"
+        )
+        assert code == 0
+
+
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_a_mixture_of_tables_with_themselves_is_as_safe_as_they_are(
+    seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = route_subnet(_damaged(seed)).write(tmp_path / "out")
+    dump = out / "opensm-lfts.dump"
+    asked = ["check", "--fabric", out / "fabric.topo"]
+    alone = command(capsys, *asked, "--lft", dump, "--json")[1]
+    mixed = command(capsys, *asked, dump, "--mix", dump, "--json")[1]
+    kinds = [json.loads(said)["traffic_kinds"] for said in (alone, mixed)]
+    verdicts = [[(kind["kind"], kind["deadlock"]) for kind in some] for some in kinds]
+    assert verdicts[0] == verdicts[1]
+    premises = [next(kind["premise"] for kind in some if kind["kind"] == "managers") for some in kinds]
+    assert premises[0] == premises[1]

@@ -223,8 +223,8 @@ def _require_suits(method: str, found: Recognition) -> None:
         raise SpecError.at("--method", problem, "leave it out")
 
 
-def _patch_steps(before: OldTables, made: dict[str, Any]) -> tuple[Step, ...]:
-    """The steps of a repair that moves no level: what others wait for, what is gone, what balances."""
+def _patch_steps(before: OldTables, made: dict[str, Any], moved: int) -> tuple[Step, ...]:
+    """The steps of a repair: pairs whose level moves, what others wait for, what is gone, what balances."""
     between = made["between"]
 
     def changed(now: NDArray[np.uint32], places: list[int], then: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -233,6 +233,13 @@ def _patch_steps(before: OldTables, made: dict[str, Any]) -> tuple[Step, ...]:
         return state
 
     states, now = list[tuple[str, NDArray[np.uint32]]](), before.following
+    steps = list[Step]()
+    if moved:
+        pairs = f"{counted(moved, 'pair')} of hosts get the levels that moved-pairs.txt lists"
+        what = (
+            f"{pairs}:\ntheir connections must be opened anew, and old packets arrive, before the next stage"
+        )
+        steps.append(Step(what, now, made["levels"]))
     for places in made["rounds"]:
         now = changed(now, places, between)
         states.append(("that others wait for", now))
@@ -246,7 +253,7 @@ def _patch_steps(before: OldTables, made: dict[str, Any]) -> tuple[Step, ...]:
         states.append(("that balance the load, in any order", changed(new, more["last"], now)))
         states.append(("through which no host sends, when old packets are gone", new))
         now = new
-    steps, now = [], before.following
+    now = before.following
     for what, then in states:
         if count := int((now != then).sum()):
             steps.append(Step(f"{counted(count, 'entry')} {what}", then, made["levels"]))
@@ -395,7 +402,11 @@ class _Routing:
             made["bound"] = judge(replace(laid, demand=self.demand)).proven
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
         if "between" in made:
-            return made, Update(True, moved or 0, [], [], steps=_patch_steps(before, made)), before
+            return (
+                made,
+                Update(True, moved or 0, [], [], steps=_patch_steps(before, made, moved or 0)),
+                before,
+            )
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
         last = entry_names(self.subnet, self.lids, made["last"])
         places = tuple(map(tuple, made["rounds"]))

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
+from flitloom.tables.by_destination.management import routes_of
 from flitloom.tables.by_destination.mixtures import (
     LANES,
     NOTHING,
-    Destinations,
     Mixture,
+    Ways,
     are_acyclic,
     parts_of,
     places_of,
     shortest_cycle,
 )
-from flitloom.tables.by_destination.tables import ForwardingTables
+from flitloom.tables.by_destination.tables import NONE, ForwardingTables
 
 #: Places of one manager that are tried; of more hosts so many at equal distances.
 _PLACES = 1024
@@ -47,6 +47,25 @@ def besides_of(first: Beside, second: Beside, managers: Sequence[str] = ()) -> t
     return replace(first, managers=named), replace(second, managers=named)
 
 
+def of_switches(tables: ForwardingTables) -> NDArray[np.uint32]:
+    """Channels to the LIDs of all switches, by switch and switch: those to their first host, or others.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric, route_subnet
+    >>> tables = route_subnet(parse_fabric("h,a\\na,b\\nb,c\\n", hosts="h")).forwarding()
+    >>> of_switches(tables)[2, :2].tolist()
+    [0, 2]
+    """
+    switches = len(tables.subnet.switches)
+    found = np.full((switches, switches), NONE, dtype=np.uint32)
+    first = {root: row for row, root in reversed(list(enumerate(tables.roots)))}
+    found[list(first)] = tables.following[list(first.values())]
+    roots, rows = tables.to_switches or routes_of(tables.subnet)
+    found[roots] = rows
+    return found
+
+
 class MixedKinds:
     """Kinds of traffic beside a mixture whose host pairs cannot deadlock.
 
@@ -70,6 +89,8 @@ class MixedKinds:
         self.subnet = tables[0].subnet
         self.mixture = Mixture(*tables)
         self.places = places_of(self.subnet)
+        #: Channels to the LIDs of switches, by set.
+        self.entries = [of_switches(each) for each in tables]
 
     def facts(self) -> dict[str, Any]:
         """Cycles of every kind beside those before it that have none, as `beside.verdicts` takes them."""
@@ -103,12 +124,45 @@ class MixedKinds:
         return np.unique(np.concatenate([NOTHING, *(part.waits() for part in parts)]))
 
     def of_managers(self, managers: Sequence[int]) -> NDArray[np.int64]:
-        """What packets of pairs wait for, those with managers on the levels of managers, too."""
+        """What packets of pairs wait for, those with managers on the levels of managers and switches, too."""
         first = self.mixture.levels[0]
         hosts, owners = np.arange(len(self.subnet.hosts)), self.tables[0].owners
         concerned = np.isin(owners, managers)[:, None] | np.isin(hosts, managers)[None, :]
-        levels = sorted({each.manager_level for each in self.besides})
-        return self.waits([np.where(concerned, np.uint8(level), first) for level in levels])
+        levels = self.manager_levels
+        found = [self.waits([np.where(concerned, np.uint8(level), first) for level in levels])]
+        found += [self.from_switches(list(managers)), self.to_switches(list(managers))]
+        return np.unique(np.concatenate(found))
+
+    @property
+    def manager_levels(self) -> list[int]:
+        """Levels that managers have beside either set."""
+        return sorted({each.manager_level for each in self.besides})
+
+    def from_switches(self, managers: Sequence[int]) -> NDArray[np.int64]:
+        """What answers of all switches to managers wait for, and those of hosts there."""
+        rows = np.flatnonzero(np.isin(self.tables[0].owners, managers))
+        roots = self.mixture.host_switches[self.tables[0].owners[rows]]
+        switches = np.arange(self.mixture.none)
+        found = [NOTHING]
+        for some in self.mixture.together(len(rows)):
+            ways = Ways(self.mixture, [each.following[rows[some]] for each in self.tables], roots[some])
+            row = np.repeat(np.arange(len(ways.roots)), len(switches))
+            at = np.tile(switches, len(ways.roots))
+            found.append(ways.waits(row, at, self.mixture.row_of_switch[at], self.manager_levels))
+        return np.unique(np.concatenate(found))
+
+    def to_switches(self, managers: Sequence[int]) -> NDArray[np.int64]:
+        """What questions of managers to all switches wait for."""
+        found = [NOTHING]
+        for some in self.mixture.together(self.mixture.none):
+            ways = Ways(
+                self.mixture, [each[some] for each in self.entries], np.arange(self.mixture.none)[some]
+            )
+            row = np.repeat(np.arange(len(ways.roots)), len(managers))
+            host = np.tile(np.array(managers, dtype=np.int64), len(ways.roots))
+            at, begin = self.mixture.host_switches[host], self.mixture.row_of_host[host]
+            found.append(ways.waits(row, at, begin, self.manager_levels))
+        return np.unique(np.concatenate(found))
 
     def multicast(self) -> NDArray[np.int64]:
         """What packets of multicast trees wait for, on a lane of either set."""
@@ -141,51 +195,20 @@ class MixedKinds:
                 found.append(here + after[kept] * LANES + behind[kept])
         return np.unique(np.concatenate(found))
 
-    @cached_property
-    def everything(self) -> Destinations:
-        """All destinations at once."""
-        return Destinations(self.mixture, slice(0, len(self.tables[0].owners)))
-
     def unsafe_places(self, places: Sequence[int]) -> list[int]:
         """Places of which one manager closes a cycle."""
-        switches = self.mixture.host_switches
-        ways: dict[int, NDArray[np.int64]] = {}
+        tables, mixture = self.tables, self.mixture
+        roots = mixture.host_switches[tables[0].owners]
+        everything = Ways(mixture, [each.following for each in tables], roots)
+        rows = np.arange(len(roots))
+        sent: dict[int, NDArray[np.int64]] = {}
         unsafe = []
-        everyone = np.unique(switches)
         for host in places:
-            at = int(switches[host])
-            if at not in ways:
-                rows = np.arange(len(self.everything.roots))
-                ways[at] = self.along(rows, np.full(len(rows), at))
-            rows = np.flatnonzero(self.tables[0].owners == host)
-            own = self.along(np.repeat(rows, len(everyone)), np.tile(everyone, len(rows)))
-            if not self.fits(np.union1d(ways[at], own)):
+            begin = int(mixture.row_of_host[host])
+            if begin not in sent:
+                at = np.full(len(rows), mixture.host_switches[host])
+                to_hosts = everything.waits(rows, at, np.full(len(rows), begin), self.manager_levels)
+                sent[begin] = np.union1d(to_hosts, self.to_switches([host]))
+            if not self.fits(np.union1d(sent[begin], self.from_switches([host]))):
                 unsafe.append(host)
         return unsafe
-
-    def along(self, row: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What packets to destinations wait for from some switches on, on the levels of managers."""
-        whole, none = self.everything, self.mixture.none
-        seen = np.zeros((len(whole.roots), none + 1), dtype=bool)
-        seen[whole.line[:, 0], whole.roots] = True
-        seen[:, none] = True
-        begun = seen.copy()
-        while True:
-            fresh = ~seen[row, at]
-            row, at = row[fresh], at[fresh]
-            if not len(row):
-                break
-            seen[row, at] = True
-            row, at = np.tile(row, 2), whole.next[:, row, at].reshape(-1)
-        row, at = np.nonzero(seen & ~begun)
-        found, levels = [NOTHING], sorted({each.manager_level for each in self.besides})
-        for first in whole.channels:
-            channel = first[row, at]
-            there = self.mixture.heads[channel]
-            passes = (there != none) & (there != whole.roots[row])
-            for second in whole.channels:
-                behind = second[row[passes], there[passes]]
-                leads = behind != len(self.mixture.heads) - 1
-                pair = channel[passes][leads], behind[leads]
-                found += [self.on_lanes(*pair, level) for level in levels]
-        return np.unique(np.concatenate(found))

@@ -92,6 +92,15 @@ class Mixture:
             dtype=np.int64,
         )
         self.size = int(sizes.sum())
+        # Switches without hosts send their own packets as those of their first port.
+        self.row_of_switch = starts.copy()
+        for host in range(len(subnet.hosts) - 1, -1, -1):
+            self.row_of_switch[self.host_switches[host]] = self.row_of_host[host]
+
+    def together(self, count: int) -> Iterator[slice]:
+        """Some of a number of destinations at a time."""
+        step = max(1, _TOGETHER // max(1, self.none))
+        return (slice(start, min(start + step, count)) for start in range(0, count, step))
 
     def lanes(self, entries: NDArray[np.int64], level: int) -> Iterator[NDArray[np.int64]]:
         """The lanes of a level at entries of the lane tables, by either set."""
@@ -251,6 +260,100 @@ class Destinations:
         return on
 
 
+class Ways:
+    """Ways of packets on given levels, by entries of either of two sets of tables."""
+
+    def __init__(
+        self, mixture: Mixture, entries: Sequence[NDArray[np.uint32]], roots: NDArray[np.int64]
+    ) -> None:
+        """Channels by set, destination and switch, and the switches of the destinations."""
+        self.mixture, self.roots = mixture, roots
+        self.channels = np.array(entries, dtype=np.int64)
+        self.channels[self.channels == NONE] = len(mixture.heads) - 1
+        self.next = np.full((*self.channels.shape[:2], mixture.none + 1), mixture.none, dtype=np.int64)
+        self.next[:, :, :-1] = mixture.heads[self.channels]
+
+    def waits(
+        self,
+        row: NDArray[np.int64],
+        at: NDArray[np.int64],
+        begin: NDArray[np.int64],
+        levels: Sequence[int],
+    ) -> NDArray[np.int64]:
+        """Pairs of a channel with its lane and the next one, each as a number, for some packets.
+
+        Parameters
+        ----------
+        row, at, begin : array
+            Destinations, switches that packets to them begin at, and where lane tables begin for them.
+        levels : sequence of int
+            Service levels of these packets.
+        """
+        begins = at != self.roots[row]
+        start = row[begins], at[begins], begin[begins]
+        hops = self._hops(*start[:2])
+        found = [NOTHING]
+        for level in levels:
+            found += self._on_lanes(level, start, hops)
+        return np.unique(np.concatenate(found))
+
+    def _hops(self, row: NDArray[np.int64], at: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], ...]]:
+        """By set of an entry and of the next one: destinations, switches and the switches behind."""
+        mixture = self.mixture
+        met = np.zeros(self.next.shape[1:], dtype=bool)
+        ended = np.zeros_like(met)
+        ended[np.arange(len(self.roots)), self.roots], ended[:, -1] = True, True
+        while len(row):
+            met[row, at] = True
+            row, at = np.tile(row, 2), self.next[:, row, at].reshape(-1)
+            fresh = ~(met[row, at] | ended[row, at])
+            row, at = np.divmod(np.unique(row[fresh] * met.shape[1] + at[fresh]), met.shape[1])
+        row, at = np.nonzero(met)
+        found = list[tuple[NDArray[np.int64], ...]]()
+        for one in range(2):
+            there = self.next[one, row, at]
+            for other in range(2):
+                leads = ~ended[row, there]
+                leads[leads] = self.channels[other, row[leads], there[leads]] != len(mixture.heads) - 1
+                found.append((row[leads], at[leads], there[leads]))
+        return found
+
+    def _on_lanes(
+        self,
+        level: int,
+        start: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+        hops: Sequence[tuple[NDArray[np.int64], ...]],
+    ) -> list[NDArray[np.int64]]:
+        """The same pairs for one level, some of them twice."""
+        mixture, places = self.mixture, places_of(self.mixture.subnet)
+        # Lanes, a bit each, on which packets are on a channel, by set, destination and switch.
+        on = np.zeros(self.channels.shape, dtype=np.int64)
+        row, at, begin = start
+        for one in range(2):
+            channel = self.channels[one, row, at]
+            leaves = channel != len(mixture.heads) - 1
+            for lanes in mixture.lanes(begin[leaves] + mixture.column[channel[leaves]], level):
+                np.bitwise_or.at(on[one], (row[leaves], at[leaves]), 1 << lanes)
+        steps = []
+        for number, (row, at, there) in enumerate(hops):
+            one, other = divmod(number, 2)
+            before, after = self.channels[one, row, at], self.channels[other, row, there]
+            behind = list(mixture.lanes(mixture.row_in[before] + mixture.column[after], level))
+            for lanes in behind:
+                np.bitwise_or.at(on[other], (row, there), 1 << lanes)
+            steps.append((one, row, at, before, after, behind))
+        found = []
+        known = int(np.bitwise_or.reduce(on, axis=None))
+        for one, row, at, before, after, behind in steps:
+            bits = on[one, row, at]
+            for lane in (lane for lane in range(LANES) if known >> lane & 1):
+                for lanes in behind:
+                    waits = (bits >> lane & 1 != 0) & (lanes < LANES)
+                    ahead = after[waits] * LANES + lanes[waits]
+                    found.append((before[waits] * LANES + lane) * places + ahead)
+        return found
+
+
 def _settled(
     step: Callable[[NDArray[np.bool_]], NDArray[np.bool_]], known: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
@@ -264,9 +367,8 @@ def parts_of(
     first: ForwardingTables, second: ForwardingTables, more: Sequence[NDArray[np.uint8]] = ()
 ) -> Iterator[Destinations]:
     """All destinations, some at once, with levels that packets may have besides those of the tables."""
-    mixture, count = Mixture(first, second, more), len(first.owners)
-    step = max(1, _TOGETHER // max(1, mixture.none))
-    return (Destinations(mixture, slice(start, min(start + step, count))) for start in range(0, count, step))
+    mixture = Mixture(first, second, more)
+    return (Destinations(mixture, rows) for rows in mixture.together(len(first.owners)))
 
 
 def shortest_cycle(before: NDArray[np.int64], after: NDArray[np.int64]) -> Sequence[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,14 +58,31 @@ def patched(
     >>> int((found["next"] != before.following).sum()), found["rounds"]
     (2, [])
     """
-    roots = np.array([subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()])
+    places = missing_entries(subnet, following)
+    if not are_few(subnet, following, places):
+        return None
+    return Patch(subnet, following, levels, lost, there).found(places)
+
+
+def missing_entries(subnet: Subnet, following: NDArray[np.uint32]) -> list[list[int]]:
+    """Destinations and switches without an entry that need one."""
+    roots = _roots(subnet)
     missing = following == NONE
     missing[np.arange(len(roots)), roots] = False
-    count = int(missing.sum())
-    few = count <= _MOST_MISSING * missing.size and count * 2 * len(subnet.cables) <= _MOST_WORK
-    if not few or missing.all(axis=1).any():
-        return None
-    return _Patch(subnet, following, levels, lost, roots, there).found(np.argwhere(missing).tolist())
+    found: list[list[int]] = np.argwhere(missing).tolist()
+    return found
+
+
+def are_few(subnet: Subnet, following: NDArray[np.uint32], places: Sequence[Sequence[int]]) -> bool:
+    """Whether so few entries are missing that others are looked for one by one."""
+    few = len(places) <= _MOST_MISSING * following.size and len(places) * 2 * len(subnet.cables) <= _MOST_WORK
+    by_row = np.bincount([row for row, _ in places], minlength=len(following))
+    return few and not (by_row >= following.shape[1] - 1).any()
+
+
+def _roots(subnet: Subnet) -> list[int]:
+    """The switch of every destination."""
+    return [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]
 
 
 class _Order:
@@ -121,7 +138,7 @@ class _Order:
             self.behind[lane][at] = known
 
 
-class _Patch:
+class Patch:
     """Tables that are patched, destination by destination."""
 
     def __init__(
@@ -130,10 +147,9 @@ class _Patch:
         following: NDArray[np.uint32],
         levels: NDArray[np.uint8],
         lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
-        roots: NDArray[np.int64],
         there: int,
     ) -> None:
-        self.levels, self.lost, self.roots, self.there = levels, lost, roots.tolist(), there
+        self.levels, self.lost, self.roots, self.there = levels, lost, _roots(subnet), there
         self.outgoing = subnet.outgoing()
         self.heads = subnet.cable_ends()[:, ::-1].reshape(-1).astype(np.int64).tolist()
         self.next: list[list[int]] = following.tolist()
@@ -147,13 +163,13 @@ class _Patch:
         self.changed: list[tuple[int, int, int]] = []
         self.left = _MOST_TRIED // max(1, len(self.hosts))
 
-    def found(self, missing: list[list[int]]) -> dict[str, Any] | None:
+    def found(self, missing: list[list[int]], orders: int = _ORDERS) -> dict[str, Any] | None:
         """The patched tables; None if some entry has no port."""
         if not self.known():
             return None
         # Entries through which most packets go have the fewest ports.
         missing.sort(key=lambda place: -bin(self.through(place[0])[0][place[1]]).count("1"))
-        for _ in range(_ORDERS):
+        for _ in range(orders):
             stuck = next((place for place in missing if not self.patch(*place)), None)
             if stuck is None:
                 break
@@ -304,13 +320,17 @@ class _Patch:
             self.order.undo(before)
         self.count(row, 1)
         if fits:
-            self.changed += [(row, switch, was) for switch, was in kept]
-            self.first += [
-                (row, switch, way | self.switches(row, switch))
-                for (switch, was), way in zip(kept, ways, strict=True)
-                if was != NONE
-            ]
+            self.note(row, kept, ways)
         return fits
+
+    def note(self, row: int, kept: Sequence[tuple[int, int]], ways: Sequence[int]) -> None:
+        """Remember entries of a destination as they were before they changed, and their ways after it."""
+        self.changed += [(row, switch, was) for switch, was in kept]
+        self.first += [
+            (row, switch, way | self.switches(row, switch))
+            for (switch, was), way in zip(kept, ways, strict=True)
+            if was != NONE
+        ]
 
     def switches(self, row: int, switch: int) -> int:
         """The switches behind one along its route to a destination, as bits of a number."""

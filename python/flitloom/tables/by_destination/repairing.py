@@ -24,6 +24,7 @@ from flitloom.tables.by_destination.dumped_names import (
     require_same_fabric,
 )
 from flitloom.tables.by_destination.patching import patched
+from flitloom.tables.by_destination.reconnecting import reconnected
 from flitloom.tables.by_destination.remembered import First, as_in, fabric_in
 from flitloom.tables.by_destination.tables import (
     LEVELS,
@@ -339,7 +340,8 @@ def repaired(
 
     Pairs keep their levels where ports are found for that, as `patched` looks for them; ``"between"`` are the
     entries before they are balanced, ``"further"`` the tables that lead from there. That may cost 25 % of
-    load. Pairs get lanes that managers and multicast have to themselves only where nothing else is possible.
+    load. Where the core finds nothing, `reconnected` looks for pairs that get other levels. They get lanes
+    that managers and multicast have to themselves only where nothing else is possible.
     Without tries only what must change does: for a verdict, not balanced, and without a bound.
     """
     if old.levels is None:
@@ -358,10 +360,36 @@ def repaired(
         )
         if kept is not None:
             return kept
+    if made is not None:
+        return made
+    made = _moving(found, old, lanes, lambda now, tries: _repaired(found, now, lanes, demand, tries), tries)
     if made is None and old.kept:
-        old = replace(old, kept=frozenset())
-        made = _repaired(found, old, lanes, demand, tries)
+        made = _repaired(found, replace(old, kept=frozenset()), lanes, demand, tries)
     return made
+
+
+def _moving(
+    found: Recognition,
+    old: OldTables,
+    lanes: int,
+    repair: Callable[[OldTables, int], dict[str, Any] | None],
+    tries: int,
+) -> dict[str, Any] | None:
+    """A repair in which few pairs get other levels, those of managers only if nothing else does."""
+    assert old.levels is not None
+    subnet, there = found.subnet, lanes_of_links(lanes)
+    own = [lane for lane in range(lanes) if lane not in old.kept]
+    kept = [lane for lane in range(lanes) if lane in old.kept]
+    # What managers have alone is worth more than what multicast has.
+    level = 0 if old.beside is None else old.beside.manager_level
+    kept.sort(key=lambda lane: lane == level)
+    for more in range(len(kept) + 1):
+        allowed = own + kept[:more]
+        made = reconnected(subnet, old.following, old.levels, old.lost, there, allowed)
+        if made is not None:
+            now = replace(old, kept=old.kept - set(allowed))
+            return _balanced(subnet, now, made, None, repair, tries, there)
+    return None
 
 
 def _kept(
@@ -381,13 +409,27 @@ def _kept(
     plain = repair(old, 0)
     if plain and largest_load(subnet, kept["next"]) > WORTH * largest_load(subnet, plain["next"]):
         return None
+    return _balanced(subnet, old, kept, None if other is None else other["bound"], repair, tries, there)
+
+
+def _balanced(
+    subnet: Subnet,
+    old: OldTables,
+    kept: dict[str, Any],
+    bound: dict[str, Any] | None,
+    repair: Callable[[OldTables, int], dict[str, Any] | None],
+    tries: int,
+    there: int,
+) -> dict[str, Any]:
+    """Patched entries with all that repaired tables have, balanced on their levels."""
+    old = replace(old, levels=kept["levels"])
     used = kept["levels"][kept["next"] != NONE]
     told = kept | {
         "between": kept["next"],
         "further": [],
         "mode": "portable",
         "lanes": int((used % there).max(initial=0)) + 1,
-        "bound": None if other is None else other["bound"],
+        "bound": bound,
         "both_ways": old.both_ways_by_switch(subnet),
         "start": np.zeros(0, dtype=np.uint64),
         "entries": np.zeros((0, LEVELS), dtype=np.uint8),
