@@ -158,7 +158,7 @@ proptest! {
         let (packets, payload) = (flits.div_ceil(payload.into()).max(1), u64::from(payload));
         prop_assert_eq!(recorded.totals().unwrap().makespan, Some(end(&all, &nodes, &found, packets as usize)));
         let length = |one: &PacketRecord| {
-            let is_last = (one.number + 1) % packets == 0;
+            let is_last = (one.number + 1).is_multiple_of(packets);
             1 + if is_last { flits - (packets - 1) * payload } else { payload } as u32
         };
         prop_assert_eq!(&replayed((&config, &place), &found, shape.nodes(), length), &found);
