@@ -228,11 +228,13 @@ def along(ground: Ground, operation: str, lengths: Sequence[Sequence[int]]) -> f
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
     """Prices for a network of up to 1024 nodes that see the same except for failures, or of up to 128 others.
 
-    There are none for other networks.
+    Those are nodes that take part, where others only pass on. There are none for other networks.
     """
-    count = len(ground.working)
-    if operation not in GATHERING or ground.has_relays or not 1 < count <= MOST_NODES:
+    count = len(ground.members)
+    if operation not in GATHERING or not 1 < count <= MOST_NODES:
         return ()
+    if ground.has_relays:
+        return least_chunks_unlike(ground) if count <= MOST_UNLIKE else ()
     if ground.whole:
         return least_chunks(ground)
     if count <= FEW or (count <= MOST_UNLIKE and not has_few_orbits(ground)):
@@ -250,8 +252,6 @@ def with_chunks(ground: Ground, prices: Sequence[Priced]) -> list[Prices]:
     SpecError
         They are not prices of the network, or it has too many nodes that are not alike.
     """
-    if prices and ground.has_relays:
-        raise SpecError.at("prices", "they are of networks whose nodes all take part")
     return [_with_chunks(ground, one) for one in prices]
 
 
@@ -259,12 +259,12 @@ def _with_chunks(ground: Ground, one: Priced) -> Prices:
     if len({*map(len, one.links)}) > 1:
         raise SpecError.at("prices", "all rounds need lengths of equally many links")
     if one.healthy:
-        if not ground.without_failures().whole:
+        if ground.has_relays or not ground.without_failures().whole:
             raise SpecError.at("prices.healthy", "without failures not all nodes are alike either")
         return prices_less_failures(ground, one.nodes, one.links, one.potentials)
     if ground.whole:
         return proven_prices(ground, one.nodes, one.links, one.potentials)
-    if len(ground.working) > MOST_UNLIKE:
+    if len(ground.members) > MOST_UNLIKE:
         raise SpecError.at("prices", f"not all nodes are alike, and they are more than {MOST_UNLIKE}")
     if one.potentials:
         raise SpecError.at("prices.potentials", "they are of networks in which all nodes are alike")

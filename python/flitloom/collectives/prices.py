@@ -391,7 +391,7 @@ def entering_chunks(ground: Ground) -> float:
     entering = Counter[int]()
     for (_, end), several in ground.links.items():
         entering[end] += several
-    return (len(ground.working) - 1) / min(entering.values())
+    return (len(ground.members) - 1) / min(entering[node] for node in ground.members)
 
 
 def _priced(

@@ -190,6 +190,47 @@ def member_digits(ground: Ground) -> tuple[Digits, dict[int, Digits]]:
     return (len(sets[0]), len(sets)), {node: digits[node] for node in members}
 
 
+def digits_by_group(ground: Ground) -> tuple[Digits, dict[int, Digits]] | None:
+    """The same by groups of switches with further common neighbours, as those of a dragonfly; or none.
+
+    Examples
+    --------
+    >>> from flitloom.fabric.networks import direct_network
+    >>> sizes, digits = digits_by_group(Ground(direct_network("dragonfly(3,1,2)")))
+    >>> sizes, digits[0], digits[5], digits[6]  # 4 groups of 3 switches with 2 hosts each
+    ((6, 4), (0, 0), (5, 0), (0, 1))
+    """
+    members = {*ground.members}
+    beside: dict[int, set[int]] = {}
+    for a, b in ground.links:
+        if a not in members and b not in members:
+            beside.setdefault(a, set()).add(b)
+    group: dict[int, int] = {}
+    for first in sorted(beside):
+        border = [] if first in group else [first]
+        while border:
+            node = border.pop()
+            if group.setdefault(node, first) == first:
+                border += [one for one in beside[node] if one not in group and beside[node] & beside[one]]
+    sets: dict[int, list[tuple[int, int]]] = {}
+    for member in sorted(members):
+        switches = sorted({end for end in ground.outgoing[member] if end not in members})
+        if {group.get(one) for one in switches} - {group.get(switches[0]) if switches else None}:
+            return None
+        if not switches or switches[0] not in group:
+            return None
+        sets.setdefault(group[switches[0]], []).append((switches[0], member))
+    size = len(next(iter(sets.values()), []))
+    if not 1 < len(sets) < len(members) or {*map(len, sets.values())} != {size}:
+        return None
+    digits: dict[int, Digits] = {
+        member: (place, number)
+        for number, listed in enumerate(sets.values())
+        for place, (_, member) in enumerate(sorted(listed))
+    }
+    return (size, len(sets)), digits
+
+
 def exchanges_over(ground: Ground, owned: bool) -> list[Algorithm]:
     """All-reduces between members that relays join, in phases of members that differ in one digit.
 
@@ -204,17 +245,24 @@ def exchanges_over(ground: Ground, owned: bool) -> list[Algorithm]:
     """
     replay, (sizes, digits) = Replay(ground), member_digits(ground)
     links, found = ground.most_links, dict[int, Algorithm]()
-    kinds = [(sizes, digits), _finer(sizes, digits)]
+    split = [(sizes, digits)]
+    if (grouped := digits_by_group(ground)) is not None and grouped[0] != sizes:
+        split.append(grouped)
+    # Digits, and how many values those of members of one set have together.
+    kinds = [(*one, whole[0][0]) for whole in split for one in (whole, _finer(*whole))]
     if len(sizes) > 1 and len(digits) <= MOST_AT_ONCE:
         # All members exchange straight away.
-        kinds.append(((len(digits),), {node: (number,) for number, node in enumerate(digits)}))
-    for small, own in kinds:
+        kinds.append(((len(digits),), {node: (number,) for number, node in enumerate(digits)}, sizes[0]))
+    for small, own, count_inside in kinds:
         loads = _Loads(replay, small, own)
         way = tuple(range(len(small)))
-        # Digits of members of one set; parts of the vector may begin with either kind of digits.
-        inner = next((count for count in way[1:] if prod(small[:count]) == sizes[0]), len(small))
-        both = ((*way[inner:], *way[:inner]), way)
-        for orders in ((way,), both)[: min(len(sizes), len(small), links)]:
+        # All sets may come first, or the members of a set; or parts of the vector begin with either.
+        inner = next((count for count in way[1:] if prod(small[:count]) == count_inside), len(small))
+        outward = (*way[inner:], *way[:inner])
+        tried: list[tuple[Digits, ...]] = [(way,)] if outward == way else [(way,), (outward,)]
+        if min(len(sizes), len(small), links) > 1:
+            tried.append((outward, way))
+        for orders in tried:
             for at_once in sorted({max(links // len(orders), 1), len(digits)}):
                 one = Exchange(small, own, orders, at_once)
                 if one.count_rows(owned) > MOST_ROWS:

@@ -60,7 +60,7 @@ class Routes:
     widths : array of float
         Parallel links by link.
     heads : array of int
-        The place of the node to which a link leads.
+        The place of the node to which a link leads; -1 of one that only passes on.
     """
 
     count: int
@@ -96,18 +96,21 @@ def routes(ground: Ground) -> Routes:
     [inf, 0.1, 0.4]
     """
     hops, ways = ground.routes
-    members = np.array(ground.working)
-    hops, ways = (table[np.ix_(members, members)] for table in (hops, ways))
-    place = {node: number for number, node in enumerate(ground.working)}
+    members = np.array(ground.members)
+    apart = hops[np.ix_(members, members)]
+    routes_there = ways[np.ix_(members, members)]
+    place = {node: number for number, node in enumerate(ground.members)}
     ends = sorted(ground.links)
     widths = np.array([ground.links[one] for one in ends], dtype=np.float64)
     pairs, links, crossing = [], [], []
     for number, (start, end) in enumerate(ends):
-        tail, head = place[start], place[end]
-        source, target = np.nonzero((hops[:, tail, None] + 1 + hops[head] == hops) & (hops >= 0))
+        before, behind = hops[members, start], hops[end, members]
+        # Nodes that are not joined are below 0 hops from each other.
+        joined = (before[:, None] >= 0) & (behind >= 0) & (apart > 0)
+        source, target = np.nonzero((before[:, None] + 1 + behind == apart) & joined)
         pairs.append(source * len(members) + target)
         links.append(np.full(len(source), number))
-        part = ways[source, tail] * ways[head, target] / ways[source, target]
+        part = ways[members[source], start] * ways[end, members[target]] / routes_there[source, target]
         crossing.append(part * widths[number])
     return Routes(
         len(members),
@@ -115,7 +118,7 @@ def routes(ground: Ground) -> Routes:
         np.concatenate(links),
         np.concatenate(crossing),
         widths,
-        np.array([place[end] for _, end in ends]),
+        np.array([place.get(end, -1) for _, end in ends]),
     )
 
 
@@ -131,7 +134,8 @@ def least_chunks_unlike(ground: Ground) -> tuple[Prices, ...]:
     [4.0, 3.0]
     """
     table = routes(ground)
-    count, far = table.count, int(ground.routes[0].max())
+    members = np.array(ground.members)
+    count, far = table.count, int(ground.routes[0][np.ix_(members, members)].max())
     floor = entering_chunks(ground)
     found: list[Prices] = []
     start = _start(ground, table)
@@ -227,7 +231,7 @@ def _exact(table: Routes, rounds: int, share: float) -> tuple[NDArray[np.float64
     # Every node but the first to know a sum needs a transfer.
     needs = rows.more(count, share * count, np.inf)
     for turn in range(rounds):
-        rows.put(needs[table.heads], last_ones[turn], 1.0)
+        rows.put(needs[table.heads[table.heads >= 0]], last_ones[turn][table.heads >= 0], 1.0)
     rows.put(needs, firsts, share * count)
     rows.put(np.full(count, rows.more(1, 1.0, np.inf)[0]), firsts, 1.0)
     cost = np.zeros(firsts[-1] + 1)
@@ -399,7 +403,8 @@ def prices_unlike(ground: Ground, nodes: Sequence[float], links: Sequence[Sequen
     end, rows = as_prices(nodes, links, table.count**2, table.widths, "all chunks at all nodes")
     every = _sums(table, end.reshape(table.count, table.count), rows)
     last = np.full(table.count, np.inf)
-    np.minimum.at(last, table.heads, rows.min(axis=0))
+    arrives = table.heads >= 0
+    np.minimum.at(last, table.heads[arrives], rows.min(axis=0)[arrives])
     chunks = float(every.sum())
     sums = float((every - last).min() + last.sum()) if len(rows) > 1 else chunks
     return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, sums)

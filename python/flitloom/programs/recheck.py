@@ -1176,7 +1176,7 @@ class Collective:
         need(len(rows) <= MOST_MOVES, f"moves: more than {MOST_MOVES} are not followed")
         rows.sort(key=lambda row: row[:2])
         added, copied, busy, now, last = [], [], Counter(), -1, 0
-        for step, _, adds, (_, start, end, *block) in rows:
+        for step, _, adds, (_, start, end, *block) in told(rows, "moves", 4096):
             if whole(step, 0, 1 << 32, "step") != now:
                 now, busy = step, Counter()
                 added = self.land(has, added, step)
@@ -1813,7 +1813,9 @@ def least_vectors(plan, document):
         floor = max(floor, vectors_along(plan, lengths))
     found = []
     for number, row in enumerate(document.get("prices", []), 1):
-        need(not plan.pairs and plan.members == net.working, "prices: they are of all nodes and of sums")
+        need(not plan.pairs, "prices: they are of sums")
+        alike = plan.members == net.working
+        need(alike or not (row.get("healthy") or net.whole), "prices: some nodes only pass on")
         need(len(row["links"]) == number, f"prices: {number} rounds are needed")
         # The first sum needs a scatter, to where it costs least. Every other node needs a transfer.
         if row.get("healthy"):
@@ -1830,9 +1832,10 @@ def least_vectors(plan, document):
             chunks, last = sum(every), dict.fromkeys(plan.members, float("inf"))
             for lengths in row["links"]:
                 for (_, end), length in zip(sorted(net.links), lengths, strict=True):
-                    last[end] = min(last[end], length)
+                    # Links to nodes that only pass on bring nothing there.
+                    last[end] = min(last.get(end, 0.0), length)
             first = min(one - last[node] for node, one in zip(plan.members, every, strict=True))
-            sums = first + sum(last.values())
+            sums = first + sum(last[node] for node in plan.members)
         least = max(enters, chunks / nodes)
         if plan.name == "all-reduce":
             least = max(floor, chunks if number == 1 else sums)
