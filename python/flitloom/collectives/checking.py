@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.telling import Told, telling, untold
 from flitloom.errors import SpecError, require_kind
 from flitloom.ground.numerals import counted
 
@@ -26,8 +27,15 @@ class _Problems(list[str]):
             self.append("and more")
 
 
-def check_collective(plan: CollectivePlan) -> dict[str, Any]:
+def check_collective(plan: CollectivePlan, told: Told = untold) -> dict[str, Any]:
     """Replay a plan chunk by chunk and count its bound anew.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The plan.
+    told : function
+        Told now and then how many of how many moves are replayed; of orbits, and of groups, not.
 
     Returns
     -------
@@ -49,7 +57,7 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     problems = _Problems()
     steps, bound, proof = 0, None, ""
     try:
-        steps = _replayed(plan, problems)
+        steps = _replayed(plan, problems, told)
     except SpecError as error:
         problems.add(str(error))
     if steps != plan.steps:
@@ -74,23 +82,23 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     }
 
 
-def _replayed(plan: CollectivePlan, problems: _Problems) -> int:
+def _replayed(plan: CollectivePlan, problems: _Problems, told: Told = untold) -> int:
     """Steps until the last chunk has arrived; of several groups, that of the last of them."""
     if plan.groups is not None:
         return max((_replayed(one, problems) for one in plan.by_group()), default=0)
     _head(plan)
-    return _orbits(plan, problems) if plan.is_orbit else _moves(plan, problems)
+    return _orbits(plan, problems) if plan.is_orbit else _moves(plan, problems, told)
 
 
-def require_right(plan: CollectivePlan, place: str) -> None:
-    """Refuse a plan from a file that does not do what it claims.
+def require_right(plan: CollectivePlan, place: str, told: Told = untold) -> None:
+    """Refuse a plan from a file that does not do what it claims; `told` is as of `check_collective`.
 
     Raises
     ------
     SpecError
         What is wrong first; or the plan is too large to be followed.
     """
-    problems = check_collective(plan)["problems"]
+    problems = check_collective(plan, told)["problems"]
     if problems:
         raise wrong_plan(place, problems)
 
@@ -301,7 +309,7 @@ def _land(mask: Any, landing: Any, step: int | None, problems: _Problems) -> Any
     return later
 
 
-def _moves(plan: CollectivePlan, problems: _Problems) -> int:
+def _moves(plan: CollectivePlan, problems: _Problems, told: Told) -> int:
     if plan.adds or plan.sends or plan.paths:
         raise SpecError.at("directions", "are missing", "orbits need them")
     exchange = plan.operation in ("all-to-all", "all-to-all-v")
@@ -324,7 +332,7 @@ def _moves(plan: CollectivePlan, problems: _Problems) -> int:
     busy: Counter[tuple[int, int]] = Counter()
     now = last = -1
     head = 0
-    for step, adds, number, row in rows:
+    for step, adds, number, row in telling(rows, told):
         where = f"{'sums' if adds else 'moves'}[{number}]"
         if len(row) != width:
             raise SpecError(f"{where}: {width} numbers are needed")

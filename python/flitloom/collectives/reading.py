@@ -8,13 +8,14 @@ import pydantic
 
 from flitloom.collectives.checking import require_right
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.telling import Told, untold
 from flitloom.errors import show_file
 from flitloom.ground import limits
 from flitloom.ground.reading import opened
 from flitloom.spec.from_file import refused
 
 
-def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan:
+def read_collective(file: str | Path, *, checked: bool = True, told: Told = untold) -> CollectivePlan:
     """Read a plan of a collective operation, and replay it: nothing it says of itself is believed.
 
     Parameters
@@ -23,6 +24,8 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
         What `CollectivePlan.save` wrote.
     checked : bool
         Without it the plan is as the file says, for `flitloom.collectives.check` to judge.
+    told : function
+        Told now and then how many of how many moves are replayed.
 
     Raises
     ------
@@ -47,5 +50,5 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
         advice = "a plan as flitloom collective OPERATION writes it is needed"
         raise refused(error, CollectivePlan, place, advice) from None
     if checked:
-        require_right(plan, place)
+        require_right(plan, place, told)
     return plan

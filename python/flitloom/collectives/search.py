@@ -17,6 +17,7 @@ from flitloom.collectives.beside import one_network
 from flitloom.collectives.bottlenecks import tightened
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName, network_fields
 from flitloom.collectives.flow import LARGEST, link_lengths
+from flitloom.collectives.telling import Told, untold
 from flitloom.collectives.trees import over_trees
 from flitloom.errors import SpecError, require_kind, show, unknown_parts
 from flitloom.fabric.networks import direct_network
@@ -29,6 +30,8 @@ from flitloom.spec.ground import Ground
 RETRIES = 3
 #: By how much an all-reduce has more steps than its bound for trees to be tried.
 FAR = 1.1
+#: About how much of the time has passed when the core has a plan, and when that is in rows.
+PERCENT, SEARCHED, PROVEN = 100, 0.7, 0.75
 #: Operations of which one node is the root.
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
@@ -44,6 +47,7 @@ def collective(
     nodes: Sequence[int] | None = None,
     matrix: ArrayLike | None = None,
     seed: int = 1,
+    told: Told = untold,
 ) -> CollectivePlan:
     """Plan a collective operation so that every link works, and prove how good the plan is.
 
@@ -67,6 +71,8 @@ def collective(
         For all-to-all-v: chunks from every node (row) to every node (column).
     seed : int
         Seed of everything random.
+    told : function
+        Told now and then how much of how much is done.
 
     Raises
     ------
@@ -95,7 +101,7 @@ def collective(
     root = _root(topology, operation, root, members)
     asked = _Asked(topology, operation, chunks, root, latency, members, demands)
     asked.require_joined()
-    return _planned(asked, seed)
+    return _planned(asked, seed, told)
 
 
 @dataclass(frozen=True)
@@ -208,10 +214,12 @@ def _root(
     return root
 
 
-def _planned(asked: _Asked, seed: int) -> CollectivePlan:
+def _planned(asked: _Asked, seed: int, told: Told) -> CollectivePlan:
     """The best plan of a few searches, with the bound of its network."""
     begin = time.perf_counter()
+    told(0, PERCENT)
     raw = asked.search(seed)
+    told(int(PERCENT * SEARCHED), PERCENT)
     topology, operation, rows = asked.topology, asked.operation, asked.rows
     fields: dict[str, Any] = {
         "operation": operation,
@@ -235,6 +243,7 @@ def _planned(asked: _Asked, seed: int) -> CollectivePlan:
     else:
         fields |= _moves(raw, operation, taking, asked.chunks, asked.root or 0, rows)
     plan = CollectivePlan.model_construct(**fields)
+    told(int(PERCENT * PROVEN), PERCENT)
     if operation in ("all-to-all", "all-to-all-v") and not plan.optimal and not plan.is_orbit:
         plan = _proven(plan)
         if not plan.optimal:
@@ -242,6 +251,7 @@ def _planned(asked: _Asked, seed: int) -> CollectivePlan:
         for other in range(seed + 1, seed + 1 + RETRIES if _is_small(plan) else seed):
             if plan.optimal:
                 break
+            told(int(PERCENT * PROVEN) + other - seed, PERCENT)
             raw = asked.search(other)
             if raw["steps"] < plan.steps:
                 moves = _moves(raw, operation, taking, asked.chunks, 0, rows)
@@ -254,6 +264,7 @@ def _planned(asked: _Asked, seed: int) -> CollectivePlan:
     if operation == "all-reduce" and narrow and plan.steps > FAR * plan.bound and not plan.is_orbit:
         plan = _along_trees(plan)
     plan._seconds = time.perf_counter() - begin
+    told(PERCENT, PERCENT)
     return plan
 
 

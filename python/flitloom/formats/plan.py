@@ -8,6 +8,7 @@ from typing import Any
 from flitloom.collectives.checking import check_collective
 from flitloom.collectives.collective_plan import CollectivePlan, plan_text
 from flitloom.collectives.reading import read_collective
+from flitloom.collectives.telling import Told, untold
 from flitloom.formats.format import Format, Writing, sample
 from flitloom.ground import limits
 from flitloom.spec.ground import Ground
@@ -17,12 +18,12 @@ def _sniff(start: bytes) -> bool:
     return b'"flitloom collective' in start
 
 
-def _read(file: str | Path, _ground: Ground | None) -> CollectivePlan:
-    return read_collective(file)
+def _read(file: str | Path, _ground: Ground | None, told: Told = untold) -> CollectivePlan:
+    return read_collective(file, told=told)
 
 
-def _check(file: str | Path, _ground: Ground | None) -> dict[str, Any]:
-    return check_collective(read_collective(file, checked=False))
+def _check(file: str | Path, _ground: Ground | None, told: Told = untold) -> dict[str, Any]:
+    return check_collective(read_collective(file, checked=False), told)
 
 
 def _write(plan: CollectivePlan, file: Path, _how: Writing) -> list[str]:
@@ -43,4 +44,5 @@ FORMAT = Format(
     check_plan=_check,
     write_plan=_write,
     keeps_links=True,
+    tells=True,
 )

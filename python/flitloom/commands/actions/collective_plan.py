@@ -48,16 +48,18 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         return
     if planned.width is not None:
         topology = with_beside(topology, width=options.whole_numbers(planned.width, "--width"))
-    found = collectives.plan(
-        topology,
-        operation,
-        chunks=planned.chunks,
-        root=root_of(planned.root, topology, where),
-        latency=planned.latency,
-        nodes=None if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
-        matrix=None if matrix is None else _read_matrix(matrix),
-        seed=1 if planned.seed is None else planned.seed,
-    )
+    with screen.progress("plan in steps", "percent") as told:
+        found = collectives.plan(
+            topology,
+            operation,
+            chunks=planned.chunks,
+            root=root_of(planned.root, topology, where),
+            latency=planned.latency,
+            nodes=None if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
+            matrix=None if matrix is None else _read_matrix(matrix),
+            seed=1 if planned.seed is None else planned.seed,
+            told=told,
+        )
     _finish(found, planned)
 
 

@@ -22,7 +22,7 @@ from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.options import Grid, Router, Traffic
 from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.formats import format_of, read_plan
 from flitloom.ground.numerals import counted
 from flitloom.spec import Router as RouterSpec
@@ -63,7 +63,7 @@ def simulate(asked: Simulated) -> None:
     """Run the plan on routers and say who waited for whom."""
     assert asked.file is not None
     fields = asked.fields()
-    plan = read_plan(asked.file)
+    plan = _read(asked.file)
     if "topology" in fields:
         require_network(plan.ground, options.part(Topology, fields))
     run(asked, plan, fields)
@@ -124,14 +124,21 @@ def check(asked: Asked) -> None:
     fields = options.topology_fields(judged.torus, judged.mesh, None, judged.fail, judged.twist)
     if fields:
         require_network(found.ground, Topology(**fields))
-    print_report(check_collective(found), judged.as_json)
+    with screen.progress(f"check of {show_file(asked.file)}", "moves") as told:
+        report = check_collective(found, told)
+    print_report(report, judged.as_json)
+
+
+def _read(file: Path) -> CollectivePlan:
+    with screen.progress(f"check of {show_file(file)}", "moves") as told:
+        return read_plan(file, told=told)
 
 
 def view(asked: Viewed) -> None:
     """Show the steps of the plan."""
     page = asked.page
     assert asked.file is not None
-    plan = read_plan(asked.file)
+    plan = _read(asked.file)
     fields = options.topology_fields(page.torus, page.mesh, None, None, page.twist)
     if fields:
         require_network(plan.ground, Topology(**fields))
