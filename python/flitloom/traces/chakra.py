@@ -475,6 +475,16 @@ def write_chakra(ranks: Ranks, file: str | Path) -> None:
 
 
 def write_files(contents: Sequence[bytes], file: str | Path) -> None:
-    """Write the files of all ranks."""
+    """Write the files of all ranks.
+
+    Raises
+    ------
+    SpecError
+        A file of one rank more is there, which would be read as one of this trace; or one cannot be written.
+    """
     names = [outputs.check_output(name_of(file, rank)) for rank in range(len(contents))]
+    other = name_of(file, len(contents))
+    if other.exists():
+        problem = f"is of another trace, and would be read as rank {len(contents)} of this one"
+        raise SpecError.at(show_file(other), problem, "remove its files, or write to another name")
     outputs.write_files(dict(zip(names, contents, strict=True)))

@@ -72,9 +72,13 @@ def _ran_on_ports(asked: Simulated, graph: MessageGraph, fields: dict[str, Any],
     try:
         if asked.has_switches or not {"sizes", "network"} & fields.get("topology", {}).keys():
             raise SpecError.at("messages", "between hosts of switches need one port")
-        if asked.records or asked.brought != Brought() or asked.run != Run() or asked.kept != Kept():
+        plain = Brought(network=asked.brought.network)
+        if asked.records or asked.brought != plain or asked.run != Run() or asked.kept != Kept():
             raise SpecError.at("messages", "with records, limits, tables or placements need one port")
         ground = Ground(network_of(dict(fields["topology"])))
+        said = fields.setdefault("router", {})
+        if max(ground.width, default=1) > 1 and isinstance(said, dict):
+            said.setdefault("model", "pipelined")
         router = options.part(Router, fields)
         made = simulate_graph(graph, ground, router, flit_bytes=flit_bytes, ports=ports)
     except SpecError as error:

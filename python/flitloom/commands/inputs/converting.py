@@ -69,10 +69,12 @@ def _sized(asked: Asked) -> tuple[int, list[str]]:
         raise SpecError.at(option, "belongs to plans of flitloom (.json)", "leave it out")
     if machine is not None:
         machine.require_equal_links("files are written")
-    further, why, slow = 0, "", 0.0
+    further, priced, why, slow = 0, False, "", 0.0
     if form.name == "rounds":
         plan = read_rounds(asked.source)
         rounds, load, parts, further = plan.rounds, sum(plan.loads), plan.total, further_messages(plan)
+        # A plan without a cost has as many messages of every part as there are links, or fewer.
+        priced = plan.message is not None
         slow = sum(round_latencies(plan))
         size = plan.size if size is None and asked.chunk_bytes is None else size
         if not asked.by_hop and formats.target_format(asked.target).write_messages:
@@ -84,7 +86,7 @@ def _sized(asked: Asked) -> tuple[int, list[str]]:
         chunk_bytes = -int(-size // parts)
     if machine is None:
         return chunk_bytes, []
-    if further and machine.message is None:
+    if further and priced and machine.message is None:
         raise SpecError.at(
             "machine.message",
             "is missing, and nodes send more messages in a round than they have links",
