@@ -40,17 +40,18 @@ def reconnected(
     --------
     >>> from tempfile import TemporaryDirectory
     >>> import flitloom as fl
+    >>> from flitloom.tables.by_destination.patching import missing_entries
     >>> from flitloom.tables.by_destination.reconnecting import reconnected
     >>> from flitloom.tables.by_destination.repairing import read_old
     >>> from flitloom.tables.by_destination.tables import destinations
     >>> with TemporaryDirectory() as folder:
-    ...     _ = fl.tables.make("ring6").write(folder)
-    ...     left = fl.tables.fabric("ring6", fail=["link:(0)-(1)"])
+    ...     _ = fl.tables.make("full6").write(folder)
+    ...     left = fl.tables.fabric("full6", fail=["link:(0)-(1)"])
     ...     before = read_old(left, folder, *destinations(left))
     >>> tables = before.following, before.levels, before.lost
     >>> found = reconnected(left, *tables, 8, range(8))
-    >>> int((found["levels"] != before.levels).sum()), reconnected(left, *tables, 8, [])
-    (0, None)
+    >>> len(missing_entries(left, before.following)), int((found["levels"] != before.levels).sum())
+    (2, 0)
     """
     places = missing_entries(subnet, following)
     if not are_few(subnet, following, places):
