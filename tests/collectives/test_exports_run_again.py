@@ -88,3 +88,17 @@ def test_files_of_a_larger_trace_are_not_left_among_those_of_a_smaller_one(tmp_p
     assert said.count("\n") == 1
     assert "out.8.et: is of another trace, and would be read as rank 8 of this one; remove its files" in said
     assert {file.name: file.read_bytes() for file in tmp_path.glob("*.et")} == before
+
+
+def test_messages_that_need_one_port_keep_the_routers_that_were_asked_for(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "machine.toml").write_text(MACHINES[0])
+    asked = ["--network", "ring4*2 x ring3", "--machine", "machine.toml"]
+    words = ["collective", "all-reduce", *asked, "--algorithm", "best", "--size", "64KiB", "-o", "plan.json"]
+    assert run(words) == 0
+    assert run(["convert", "plan.json", "out.goal", "--machine", "machine.toml"]) == 0
+    capsys.readouterr()
+    assert run(["simulate", "out.goal", *asked]) == 2
+    said = capsys.readouterr().err
+    assert "nodes have one port here" in said
+    assert "parallel links are not known with routers of one cycle" in said

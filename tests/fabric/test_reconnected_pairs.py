@@ -87,13 +87,15 @@ def test_pairs_get_only_lanes_that_they_may_have(tmp_path):
         left = without(whole, set(), {cable})
         before = read_old(left, tmp_path / "out", *destinations(left))
         asked = left, before.following, before.levels, before.lost, 8
-        found = reconnected(*asked, others)
-        assert found is not None
+        moved = reconnected(*asked, [others])
+        assert moved is not None
+        found, lanes = moved
+        assert lanes == others
         changed = found["levels"] != before.levels
         assert set(found["levels"][changed].tolist()) <= set(others)
         counted.append(int(changed.sum()))
         # Without such lanes only repairs are left in which nothing changes.
-        kept = reconnected(*asked, [])
-        assert kept is None or (kept["levels"] == before.levels).all()
+        kept = reconnected(*asked, [[]])
+        assert kept is None or (kept[0]["levels"] == before.levels).all()
         assert kept is not None or counted[-1] > 0
     assert 0 < counted.count(0) < len(counted)

@@ -106,7 +106,7 @@ def routes(ground: Ground) -> Routes:
     for number, (start, end) in enumerate(ends):
         before, behind = hops[members, start], hops[end, members]
         # Nodes that are not joined are below 0 hops from each other.
-        joined = (before[:, None] >= 0) & (behind >= 0) & (apart > 0)
+        joined = (before[:, None] >= 0) & (behind >= 0)
         source, target = np.nonzero((before[:, None] + 1 + behind == apart) & joined)
         pairs.append(source * len(members) + target)
         links.append(np.full(len(source), number))

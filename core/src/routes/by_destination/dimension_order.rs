@@ -46,9 +46,10 @@ impl DimensionOrder {
         let along = (0..graph.channels() as u32)
             .map(|channel| {
                 let (from, to) = graph.ends(channel);
+                let (from, to) = (at(from), at(to));
                 (0..2 * grid.dimensions())
                     .map(Direction::from_index)
-                    .find(|&direction| grid.neighbour(at(from), direction) == Some(at(to)))
+                    .find(|&direction| grid.neighbour(from, direction) == Some(to))
             })
             .collect();
         let mut order: Vec<usize> = (0..grid.dimensions()).collect();

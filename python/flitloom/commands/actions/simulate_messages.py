@@ -76,10 +76,11 @@ def _ran_on_ports(asked: Simulated, graph: MessageGraph, fields: dict[str, Any],
         if asked.records or asked.brought != plain or asked.run != Run() or asked.kept != Kept():
             raise SpecError.at("messages", "with records, limits, tables or placements need one port")
         ground = Ground(network_of(dict(fields["topology"])))
-        said = fields.setdefault("router", {})
+        # What runs on one port after all has the routers that were asked for.
+        said = fields.get("router", {})
         if max(ground.width, default=1) > 1 and isinstance(said, dict):
-            said.setdefault("model", "pipelined")
-        router = options.part(Router, fields)
+            said = {"model": "pipelined", **said}
+        router = options.part(Router, {"router": said})
         made = simulate_graph(graph, ground, router, flit_bytes=flit_bytes, ports=ports)
     except SpecError as error:
         if error.field != "messages":

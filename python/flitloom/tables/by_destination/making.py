@@ -400,17 +400,13 @@ class _Routing:
         if made["bound"] is None:
             laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], None)
             made["bound"] = judge(replace(laid, demand=self.demand)).proven
-        moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
+        moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners) or 0
         if "between" in made:
-            return (
-                made,
-                Update(True, moved or 0, [], [], steps=_patch_steps(before, made, moved or 0)),
-                before,
-            )
+            return made, Update(True, moved, [], [], steps=_patch_steps(before, made, moved)), before
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
         last = entry_names(self.subnet, self.lids, made["last"])
         places = tuple(map(tuple, made["rounds"]))
-        return made, Update(True, moved or 0, rounds, last, places, tuple(made["last"])), before
+        return made, Update(True, moved, rounds, last, places, tuple(made["last"])), before
 
     def anew(
         self, old: NDArray[np.uint32] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from flitloom.fabric.model import Subnet
 from flitloom.tables.by_destination.tables import LEVELS, NONE, destinations
+
+#: Whether packets to a destination can go by the entries of some switches that have changed.
+Fits = Callable[[int, list[int]], bool]
 
 #: The share of entries that may be missing.
 _MOST_MISSING = 0.1
@@ -61,7 +64,8 @@ def patched(
     places = missing_entries(subnet, following)
     if not are_few(subnet, following, places):
         return None
-    return Patch(subnet, following, levels, lost, there).found(places)
+    patch = Patch(subnet, following, levels, lost, there)
+    return patch.found(places) if patch.known() else None
 
 
 def missing_entries(subnet: Subnet, following: NDArray[np.uint32]) -> list[list[int]]:
@@ -161,14 +165,12 @@ class Patch:
         # Entries with a way that get another one: destination, switch, and the switches of both ways.
         self.first: list[tuple[int, int, int]] = []
         self.changed: list[tuple[int, int, int]] = []
-        self.left = _MOST_TRIED // max(1, len(self.hosts))
 
     def found(self, missing: list[list[int]], orders: int = _ORDERS) -> dict[str, Any] | None:
-        """The patched tables; None if some entry has no port."""
-        if not self.known():
-            return None
+        """The patched tables; None, and all is as it was, if some entry has no port."""
+        self.left = _MOST_TRIED // max(1, len(self.hosts))
         # Entries through which most packets go have the fewest ports.
-        missing.sort(key=lambda place: -bin(self.through(place[0])[0][place[1]]).count("1"))
+        missing = sorted(missing, key=lambda place: -bin(self.through(place[0])[0][place[1]]).count("1"))
         for _ in range(orders):
             stuck = next((place for place in missing if not self.patch(*place)), None)
             if stuck is None:
@@ -302,8 +304,11 @@ class Patch:
                     if all(self.heads[one] != switch for one in way):
                         yield max(most, self.loads[channel]), length + 1, [*changes, (switch, channel)]
 
-    def take(self, row: int, changes: list[tuple[int, int]]) -> bool:
-        """Change entries of a destination; false, and no change, if packets could wait in a circle."""
+    def take(self, row: int, changes: list[tuple[int, int]], fits: Fits | None = None) -> bool:
+        """Change entries of a destination; false, and no change, if packets could wait in a circle.
+
+        That is what `fits` says of the switches whose entries have changed, `self.fits` if it is left out.
+        """
         self.left -= 1
         if self.left < 0:
             return False
@@ -313,24 +318,20 @@ class Patch:
         self.count(row, -1)
         for switch, channel in changes:
             entries[switch] = channel
-        fits = self.fits(row, [switch for switch, _ in changes])
-        if not fits:
+        taken = (fits or self.fits)(row, [switch for switch, _ in changes])
+        if not taken:
             for switch, was in kept:
                 entries[switch] = was
             self.order.undo(before)
         self.count(row, 1)
-        if fits:
-            self.note(row, kept, ways)
-        return fits
-
-    def note(self, row: int, kept: Sequence[tuple[int, int]], ways: Sequence[int]) -> None:
-        """Remember entries of a destination as they were before they changed, and their ways after it."""
-        self.changed += [(row, switch, was) for switch, was in kept]
-        self.first += [
-            (row, switch, way | self.switches(row, switch))
-            for (switch, was), way in zip(kept, ways, strict=True)
-            if was != NONE
-        ]
+        if taken:
+            self.changed += [(row, switch, was) for switch, was in kept]
+            self.first += [
+                (row, switch, way | self.switches(row, switch))
+                for (switch, was), way in zip(kept, ways, strict=True)
+                if was != NONE
+            ]
+        return taken
 
     def switches(self, row: int, switch: int) -> int:
         """The switches behind one along its route to a destination, as bits of a number."""

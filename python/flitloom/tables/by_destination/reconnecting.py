@@ -22,19 +22,20 @@ def reconnected(
     levels: NDArray[np.uint8],
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
     there: int,
-    lanes: Sequence[int],
-) -> dict[str, Any] | None:
+    choices: Sequence[Sequence[int]],
+) -> tuple[dict[str, Any], Sequence[int]] | None:
     """Entries in place of those that are missing, and levels of pairs that cannot keep theirs; None for none.
 
-    Both directions of a pair get the same level. No mixture of old and new entries can deadlock where pairs
-    have their new levels before entries change.
+    The lanes of the first choice with which that is possible come with them. Both directions of a pair get the
+    same level. No mixture of old and new entries can deadlock where pairs have their new levels before entries
+    change.
 
     Parameters
     ----------
     following, levels, lost, there
         As of `flitloom.tables.by_destination.patching.patched`.
-    lanes : sequence of int
-        Lanes that pairs may get, the most welcome one first.
+    choices : sequence of sequence of int
+        Lanes that pairs may get, the most welcome one first; all choices are tried one after the other.
 
     Examples
     --------
@@ -49,14 +50,19 @@ def reconnected(
     ...     left = fl.tables.fabric("full6", fail=["link:(0)-(1)"])
     ...     before = read_old(left, folder, *destinations(left))
     >>> tables = before.following, before.levels, before.lost
-    >>> found = reconnected(left, *tables, 8, range(8))
+    >>> found, lanes = reconnected(left, *tables, 8, [range(8)])
     >>> len(missing_entries(left, before.following)), int((found["levels"] != before.levels).sum())
     (2, 0)
     """
     places = missing_entries(subnet, following)
     if not are_few(subnet, following, places):
         return None
-    return _Reconnecting(subnet, following, levels, lost, there, lanes).found(places)
+    patch = _Reconnecting(subnet, following, levels, lost, there)
+    for lanes in choices if patch.known() else ():
+        patch.allowed = lanes
+        if (made := patch.found(places)) is not None:
+            return made, lanes
+    return None
 
 
 class _Reconnecting(Patch):
@@ -69,10 +75,10 @@ class _Reconnecting(Patch):
         levels: NDArray[np.uint8],
         lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
         there: int,
-        lanes: Sequence[int],
     ) -> None:
         super().__init__(subnet, following, levels, lost, there)
-        self.allowed = lanes
+        #: Lanes that pairs may get.
+        self.allowed: Sequence[int] = ()
         self.before: list[list[int]] = following.tolist()
         self.rows_of: dict[int, list[int]] = {}
         for row, root in enumerate(self.roots):
@@ -109,26 +115,15 @@ class _Reconnecting(Patch):
 
     def moved(self, row: int, changes: list[tuple[int, int]]) -> bool:
         """Change entries of a destination, and the levels of pairs that cannot keep theirs."""
-        self.left -= 1
-        if self.left < 0:
-            return False
-        before, moves, entries = len(self.order.changes), len(self.moves), self.next[row]
-        kept = [(switch, entries[switch]) for switch, _ in changes]
-        ways = [self.switches(row, switch) for switch, _ in changes]
-        self.count(row, -1)
-        for switch, channel in changes:
-            entries[switch] = channel
-        through = {switch for switch, _ in changes}
-        fits = all(self.settles(row, source) for source in self.behind(row, through))
-        if not fits:
-            for switch, was in kept:
-                entries[switch] = was
+        moves = len(self.moves)
+        taken = self.take(row, changes, self.settled)
+        if not taken:
             self.take_back(moves)
-            self.order.undo(before)
-        self.count(row, 1)
-        if fits:
-            self.note(row, kept, ways)
-        return fits
+        return taken
+
+    def settled(self, row: int, switches: Sequence[int]) -> bool:
+        """Whether all that comes through some switches may wait for what is behind them, on some lane."""
+        return all(self.settles(row, source) for source in self.behind(row, {*switches}))
 
     def behind(self, row: int, through: set[int]) -> list[int]:
         """Switches with hosts whose packets to a destination come through some switches."""

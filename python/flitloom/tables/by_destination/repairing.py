@@ -346,30 +346,25 @@ def repaired(
     """
     if old.levels is None:
         return None
-    subnet = found.subnet
-    made = _repaired(found, old, lanes, demand, tries)
+
+    def repair(now: OldTables, tries: int) -> dict[str, Any] | None:
+        return _repaired(found, now, lanes, demand, tries)
+
+    subnet, made = found.subnet, repair(old, tries)
     if made is None or moved_levels(subnet, old.levels, made["levels"]).any():
-        there = lanes_of_links(lanes)
-        kept = _kept(
-            subnet,
-            old,
-            made,
-            lambda now, tries: _repaired(found, now, lanes, demand, tries),
-            tries,
-            there,
-        )
+        kept = _kept(subnet, old, made, repair, tries, lanes_of_links(lanes))
         if kept is not None:
             return kept
     if made is not None:
         return made
-    made = _moving(found, old, lanes, lambda now, tries: _repaired(found, now, lanes, demand, tries), tries)
+    made = _moving(subnet, old, lanes, repair, tries)
     if made is None and old.kept:
-        made = _repaired(found, replace(old, kept=frozenset()), lanes, demand, tries)
+        made = repair(replace(old, kept=frozenset()), tries)
     return made
 
 
 def _moving(
-    found: Recognition,
+    subnet: Subnet,
     old: OldTables,
     lanes: int,
     repair: Callable[[OldTables, int], dict[str, Any] | None],
@@ -377,19 +372,19 @@ def _moving(
 ) -> dict[str, Any] | None:
     """A repair in which few pairs get other levels, those of managers only if nothing else does."""
     assert old.levels is not None
-    subnet, there = found.subnet, lanes_of_links(lanes)
+    there = lanes_of_links(lanes)
     own = [lane for lane in range(lanes) if lane not in old.kept]
     kept = [lane for lane in range(lanes) if lane in old.kept]
     # What managers have alone is worth more than what multicast has.
     level = 0 if old.beside is None else old.beside.manager_level
     kept.sort(key=lambda lane: lane == level)
-    for more in range(len(kept) + 1):
-        allowed = own + kept[:more]
-        made = reconnected(subnet, old.following, old.levels, old.lost, there, allowed)
-        if made is not None:
-            now = replace(old, kept=old.kept - set(allowed))
-            return _balanced(subnet, now, made, None, repair, tries, there)
-    return None
+    choices = [own + kept[:more] for more in range(len(kept) + 1)]
+    moved = reconnected(subnet, old.following, old.levels, old.lost, there, choices)
+    if moved is None:
+        return None
+    made, allowed = moved
+    now = replace(old, kept=old.kept - set(allowed))
+    return _balanced(subnet, now, made, None, repair, tries, there)
 
 
 def _kept(
