@@ -26,9 +26,9 @@ def reconnected(
 ) -> tuple[dict[str, Any], Sequence[int]] | None:
     """Entries in place of those that are missing, and levels of pairs that cannot keep theirs; None for none.
 
-    The lanes of the first choice with which that is possible come with them. Both directions of a pair get the
-    same level. No mixture of old and new entries can deadlock where pairs have their new levels before entries
-    change.
+    The lanes of the first choice with which that is possible come with them. Both directions of a pair get
+    the same level. No mixture of old and new entries can deadlock where pairs have their new levels before
+    entries change.
 
     Parameters
     ----------
