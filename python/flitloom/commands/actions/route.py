@@ -32,7 +32,7 @@ from flitloom.placing.hosts import names_of
 from flitloom.placing.placement import written_topology
 from flitloom.spec import Topology
 from flitloom.tables.by_source.checking import check
-from flitloom.tables.by_source.compared import MadeTables, danger, make_tables
+from flitloom.tables.by_source.compared import MethodTables, danger, make_tables
 from flitloom.tables.by_source.making import METHODS, without_others
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.known import endings, written_as
@@ -148,7 +148,7 @@ def _check_outputs(written: Written, topology: Topology) -> None:
     check_files(picture=written.picture, html=written.html)
 
 
-def _make(asked: Asked, topology: Topology, weights: Weights) -> MadeTables:
+def _make(asked: Asked, topology: Topology, weights: Weights) -> MethodTables:
     """The tables, with remarks on those that are missing."""
     sought, written = asked.sought, asked.written
     made = make_tables(
@@ -184,7 +184,7 @@ def _say_exchanged(tables: Tables) -> None:
     )
 
 
-def _report(found: MadeTables, written: Written) -> None:
+def _report(found: MethodTables, written: Written) -> None:
     """Print the tables and write what is asked for."""
     made = list(found.tables)
     cycles = [danger(tables) for tables in made]

@@ -15,7 +15,7 @@ from flitloom.tables.by_source.tables import Tables
 
 
 @dataclass(frozen=True)
-class MadeTables:
+class MethodTables:
     """Tables of one network under the same rules.
 
     Attributes
@@ -40,7 +40,7 @@ def make_tables(
     rules: str | RouterRules | None = None,
     shown: Callable[[str], AbstractContextManager[Callable[[float], None] | None]] | None = None,
     **options: Any,
-) -> MadeTables:
+) -> MethodTables:
     """Make tables by each method, all under the rules of the first.
 
     Parameters
@@ -87,7 +87,7 @@ def make_tables(
             if not found:
                 raise
             failures[name] = error
-    return MadeTables(tuple(found), failures, rules is None and found[0].rules.name != "angara")
+    return MethodTables(tuple(found), failures, rules is None and found[0].rules.name != "angara")
 
 
 def danger(tables: Tables) -> list[str]:
