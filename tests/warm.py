@@ -6,6 +6,7 @@ new one has.
 """
 
 import atexit
+import gc
 import os
 import pickle
 import resource
@@ -60,6 +61,11 @@ class Worker:
     def kill(self):
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
+
+
+def use(link):
+    """Fork workers from the process that serves at the other end of a connection, in this process."""
+    _server[:] = link, None
 
 
 def _link():
@@ -153,4 +159,6 @@ if __name__ == "__main__":
     import flitloom.networks.pipelined
     import flitloom.sweep  # noqa: F401
 
+    # What is there now is not looked through, and so not copied, in every worker.
+    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

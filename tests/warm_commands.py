@@ -1,9 +1,11 @@
 """The command line for pages and sessions with hundreds of commands, which a warm process forks.
 
-A command imports for longer than most of those in the documents compute. A forked one has the folder, the
-environment and the open files of who calls it. `tests/house/test_start.py` starts commands as users do.
+A command imports for longer than most of those in the documents compute, and so does every worker of one. A
+forked one has the folder, the environment and the open files of who calls it. Its workers are forked, too.
+`tests/house/test_start.py` starts commands as users do.
 """
 
+import gc
 import importlib
 import os
 import pickle
@@ -15,38 +17,43 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
-from warm import stand_in
+import warm
 
 #: The largest message: arguments and an environment.
 LONGEST = 1 << 17
 #: The exit code of a command that drew a picture with a fault, and of one that ended without a code.
 FAULTY, BROKEN = 70, 71
+#: The folder, beside the program, of one whose pictures are looked at.
+LOOKS = "looks"
 #: What a page or a session calls: it imports next to nothing.
 CLIENT = """\
 #!{python} -IS
 import os, pickle, socket, sys
 asks = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 asks.connect({place!r})
-socket.send_fds(asks, [pickle.dumps((os.getcwd(), dict(os.environ), sys.argv))], [0, 1, 2])
+socket.send_fds(asks, [pickle.dumps((os.getcwd(), dict(os.environ), sys.argv, {looking}))], [0, 1, 2])
 sys.exit(int(asks.recv(20) or {broken}))
 """
 
 
 @contextmanager
-def command_line(*, looking=False):
-    """A folder with a program ``flitloom``, to be first in PATH. With ``looking`` pictures are looked at."""
+def command_line():
+    """A folder with a program ``flitloom``, to be first in PATH; that in `LOOKS` looks at its pictures."""
     with tempfile.TemporaryDirectory() as made:
         place = str(Path(made, "asked"))
-        program = Path(made, "flitloom")
-        program.write_text(CLIENT.format(python=sys.executable, place=place, broken=BROKEN), encoding="utf-8")
-        program.chmod(0o755)
+        for folder, looking in ((Path(made), False), (Path(made, LOOKS), True)):
+            folder.mkdir(exist_ok=True)
+            program = folder / "flitloom"
+            text = CLIENT.format(python=sys.executable, place=place, broken=BROKEN, looking=looking)
+            program.write_text(text, encoding="utf-8")
+            program.chmod(0o755)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listens:
             listens.bind(place)
             listens.listen()
-            words = [sys.executable, __file__, str(listens.fileno()), str(looking)]
             server = subprocess.Popen(
-                words,
+                [sys.executable, __file__, str(listens.fileno())],
                 pass_fds=[listens.fileno()],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"},
@@ -58,30 +65,46 @@ def command_line(*, looking=False):
                 server.wait()
 
 
-def serve(listens, looking):
-    """Fork a command for every connection."""
+def serve(listens):
+    """Fork a command for every connection, or what forks its workers: it sends one end of a link to that."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         link, _ = listens.accept()
         with link:
             message, ends, _, _ = socket.recv_fds(link, LONGEST, 3)
             if os.fork() == 0:
-                _be(message, ends, link, looking)
+                if len(ends) == 1:
+                    _fork_workers(listens, link, *ends)
+                _be(message, ends, link, listens.getsockname())
             for end in ends:
                 os.close(end)
 
 
-def _be(message, ends, link, looking):
+def _fork_workers(listens, link, end):
+    """Fork workers for a command until it ends."""
+    listens.close()
+    link.close()
+    try:
+        warm.serve(socket.socket(fileno=end))
+    finally:
+        os._exit(0)
+
+
+def _be(message, ends, link, place):
     """Be a command, and tell its exit code."""
     code = BROKEN
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        folder, environment, sys.argv = pickle.loads(message)
-        stand_in(folder, environment, ends)
+        folder, environment, sys.argv, is_looking = pickle.loads(message)
+        warm.stand_in(folder, environment, ends)
         for end in ends:
             os.close(end)
+        starts_warm(place)
+        seen = []
+        if is_looking:
+            Figure.savefig = looked_at(Figure.savefig, seen)
         code = commands.run(sys.argv[1:])
-        if wrong := [fault for _, found in looking or () for fault in found]:
+        if wrong := [fault for _, found in seen for fault in found]:
             print(*wrong, sep="\n", file=sys.stderr)
             code = FAULTY
     finally:
@@ -89,6 +112,22 @@ def _be(message, ends, link, looking):
         sys.stderr.flush()
         link.send(str(code).encode())
         os._exit(code)
+
+
+def starts_warm(place):
+    """Let the workers of this command be forked, too."""
+
+    def start(*words, **pipes):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asks:
+            asks.connect(place)
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                socket.send_fds(asks, [b"workers"], [theirs.fileno()])
+        warm.use(ours)
+        workers.subprocess.Popen = warm.Worker
+        return warm.Worker(*words, **pipes)
+
+    workers.subprocess = SimpleNamespace(Popen=start, PIPE=subprocess.PIPE)
 
 
 if __name__ == "__main__":
@@ -99,13 +138,12 @@ if __name__ == "__main__":
 
     import flitloom
     from flitloom import commands
+    from flitloom.ground import workers
+    from pictures import looked_at
 
     for module in pkgutil.walk_packages(flitloom.__path__, "flitloom."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
-    seen = []
-    if sys.argv[2] == "True":
-        from pictures import looked_at
-
-        Figure.savefig = looked_at(Figure.savefig, seen)
-    serve(socket.socket(fileno=int(sys.argv[1])), seen)
+    # What is there now is not looked through, and so not copied, in every command.
+    gc.freeze()
+    serve(socket.socket(fileno=int(sys.argv[1])))

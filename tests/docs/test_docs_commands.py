@@ -1,5 +1,7 @@
 """Every command of README and docs runs, page by page in a folder of its own; long ones are parsed.
 
+Blocks of pages that say what they print run in ``test_walks.py``.
+
 ``FLITLOOM_DOCS=all pytest tests/docs/test_docs_commands.py`` (``make docs-commands``) runs the long ones too.
 """
 
@@ -16,7 +18,7 @@ from typer.main import get_command
 
 from flitloom.commands import VERBS
 from flitloom.commands.assembly import build
-from places import ROOT
+from places import COMPARED, ROOT
 
 #: The commands of the gallery run when the site is built (tests/docs/test_site.py).
 PAGES = [
@@ -41,13 +43,9 @@ REDUCED = {
     "--pattern NAME": "--pattern brot",
     "[--routes any-order|minimal]": "--routes any-order --moves 20000",
     "--operation NAME [--nodes LIST] [--as-one]": "--operation all-gather --nodes 0-7 --as-one",
-    "--within 0.02 --measure 3000": "--within 0.2 --measure 300",
-    "--torus 8x8 --pattern rand --rates 0.1:0.7:0.1": "--torus 4x4 --pattern rand --rates 0.1:0.7:0.3",
     "--seconds 8": "--seconds 0.2",
-    "--cycles 20000": "--cycles 500",
     "--method genetic": "--method genetic --generations 20",
-    "figure-1 --out figures": "figure-1 --out figures --quick",
-    "jitter --torus 16x16": "jitter --torus 4x4 --patterns shfl,trns --trials 2 --moves 2000",
+    "jitter --torus 16x16": "jitter --torus 4x4 --patterns shfl --trials 2 --moves 2000",
     "advise --torus 8x8x8": "advise --torus 4x4x4",
     "--rates 0.2:0.6:0.2 --routing do,sa,cl": "--rates 0.2:0.4:0.2 --routing do,cl",
     "collective degraded --torus 8x8": "collective degraded --torus 4x4",
@@ -56,6 +54,24 @@ REDUCED = {
     "8x8 --pattern rand --rates 0.1:0.6:0.1 --picture": "4x4 --pattern rand --rates 0.1:0.4:0.3 --picture",
     "8x8,16x16 --pattern rand --rates 0.1:0.5:0.1": "4x4,8x8 --pattern rand --rates 0.1:0.5:0.2",
     'x ring4" --pattern rand': 'x ring4" --pattern rand --within 0.1',
+    "--torus 64x64 --pattern rand": "--torus 16x16 --pattern rand",
+    "8x8 --pattern rand --outstanding": "4x4 --pattern rand --outstanding",
+    "--outstanding 4 --rates 0.1:0.6:0.1": "--outstanding 4 --rates 0.1,0.6",
+    "8x8 --pattern rand --routing do,ma": "4x4 --pattern rand --routing do,ma",
+    "--buffer 8,16 --within 0.05": "--buffer 8,16 --within 0.2",
+    "--within 0.03 --measure 2000": "--within 0.2 --measure 300",
+    "--rates 0.1:0.9 --cycles 100000": "--rates 0.1:0.9 --cycles 10000",
+    "step --torus 16x16,32x32": "step --torus 4x4,8x8",
+    "--warm-up 4000 --measure 4000": "--warm-up 400 --measure 400",
+    "--torus 8x8x8 --axes a=8:a2a:2,b=64:ring:8": "--torus 4x4x4 --axes a=8:a2a:2,b=8:ring:8",
+    "--torus 2x8 --traffic plan.json": "--torus 2x8 --traffic plan.json --effort 2",
+    "--preset cup-stacking --torus 16x16": "--preset cup-stacking --torus 8x8",
+    '2)" --pattern rand --rates 0.1:0.4:0.1': '2)" --pattern rand --rates 0.1,0.4',
+    'ring8" --pattern rand --rates 0.2:0.6:0.2': 'ring8" --pattern rand --rates 0.2,0.6',
+    "traffic.rate=0.02:0.2:0.02": "traffic.rate=0.02,0.2",
+    "burst --preset t15 --torus 32x32": "burst --preset t15 --torus 8x8",
+    "--torus 4x4x8 --twist": "--torus 2x2x4 --twist",
+    "--moves 400000": "--moves 4000",
 }
 #: Commands that are only parsed, by how they begin, and why.
 PARSED = {
@@ -116,14 +132,14 @@ CODES = {
 }
 
 
-def commands(page):
-    """The commands of a page in their order: lines of ``sh`` blocks, and ``flitloom ...`` in the text."""
+def commands(page, *, blocks=True):
+    """The commands of a page in their order, of its text and, unless told otherwise, of its ``sh`` blocks."""
     text = page.read_text(encoding="utf-8")
     for block in re.finditer(r"^```sh\n(.*?)^```|`(flitloom\s[^`]+)`", text, re.MULTILINE | re.DOTALL):
         if block[2]:
             yield " ".join(block[2].split())
             continue
-        for line in block[1].replace("\\\n", " ").splitlines():
+        for line in block[1].replace("\\\n", " ").splitlines() if blocks else ():
             command = " ".join(re.sub(r"\s#.*", "", line).split())
             if command and not command.startswith("#"):
                 yield command
@@ -182,7 +198,7 @@ def test_the_commands_of_a_page(page, tmp_path, programs):
         shutil.copytree(ROOT / name, tmp_path / name)
     environment = {**os.environ, "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = set()
-    for command in commands(page):
+    for command in commands(page, blocks=page not in COMPARED):
         if command in done:
             continue
         done.add(command)

@@ -23,8 +23,8 @@ import pytest
 
 from browser import start
 from once import once, shared
-from places import ROOT, TESTS
-from warm_commands import command_line
+from places import COMPARED, ROOT, TESTS
+from warm_commands import LOOKS
 
 FOLDER = Path(__file__).with_name("walks")
 #: Sessions, and whether they are left to `make test-all`.
@@ -60,7 +60,7 @@ finally:
 """
 WALKS = sorted((ROOT / "docs" / "walks").glob("*.md"))
 #: All pages whose blocks of text are what the block before them prints.
-SHOWN = [ROOT / "README.md", ROOT / "docs" / "machine.md", ROOT / "docs" / "three-routers.md", *WALKS]
+SHOWN = [*COMPARED, *WALKS]
 #: Those left to `make test-all`.
 LONG = {"README", "architect", "booksim2", "papers", "three-routers"}
 #: How long something took differs from run to run.
@@ -159,28 +159,27 @@ def places(tmp_path_factory):
     return shared(tmp_path_factory, "sessions")
 
 
-def walked(name, place):
+def walked(name, place, programs):
     """The folder that a session leaves, and what it said if it failed; it is run once."""
     if name in NEEDED and find_spec(NEEDED[name]) is None:
         pytest.skip(f"{NEEDED[name]} is not installed")
-    return once(place, Path(name).stem, lambda folder: walk(name, folder))
+    return once(place, Path(name).stem, lambda folder: walk(name, folder, programs))
 
 
-def walk(name, folder):
+def walk(name, folder, programs):
     """Run a session in a folder; what it said if it failed."""
     looking = folder.parent / f"{name}-looking"
     looking.write_text(LOOKING.format(python=sys.executable, tests=str(TESTS)), encoding="utf-8")
     looking.chmod(0o755)
-    with command_line(looking=True) as programs:
-        path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-        done = subprocess.run(
-            [str(looking) if name.endswith(".py") else "bash", str(FOLDER / name)],
-            cwd=folder,
-            env={**os.environ, "PATH": path, "MPLBACKEND": "agg"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    path = f"{programs}/{LOOKS}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(looking) if name.endswith(".py") else "bash", str(FOLDER / name)],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return "" if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
 
 
@@ -220,8 +219,8 @@ def opened(file):
 
 
 @pytest.mark.parametrize("name", sessions())
-def test_a_session_finds_its_answer(name, places):
-    folder, failed = walked(name, places)
+def test_a_session_finds_its_answer(name, places, programs):
+    folder, failed = walked(name, places, programs)
     assert not failed, failed
     files = [file for file in folder.rglob("*") if file.is_file()]
     made = [file for file in files if "examples" not in file.parts]
@@ -231,13 +230,13 @@ def test_a_session_finds_its_answer(name, places):
 
 
 @pytest.mark.parametrize("name", [one for one in sessions() if one.id not in ("researcher", "dask-user")])
-def test_the_pages_of_a_session_open_in_a_browser(name, places):
+def test_the_pages_of_a_session_open_in_a_browser(name, places, programs):
     pytest.importorskip("selenium")
     from selenium.webdriver.support.wait import WebDriverWait
 
     driver = start()
     try:
-        folder, failed = walked(name, places)
+        folder, failed = walked(name, places, programs)
         assert not failed, failed
         for page in sorted(folder.glob("*.html")):
             driver.get(page.as_uri())
