@@ -67,6 +67,7 @@ NETWORKS: list[AnyNetwork] = [
 SIZES = (1.0, 2.0**10, 2.0**20, 2.0**30)
 
 
+@cache
 def _recheck() -> Any:
     """The program that shares no code with flitloom."""
     spec = importlib.util.spec_from_file_location("recheck_program", PROGRAM)
@@ -77,18 +78,11 @@ def _recheck() -> Any:
     return module
 
 
-@cache
-def _advice(network: AnyNetwork, operation: str, message: float | None = None) -> Advice:
-    return weigh(network, SIZES, 1e-6, 5e10, operation=operation, message=message)
-
-
-@cache
-def _made(network: AnyNetwork, operation: str, message: float | None = None) -> dict[int, RoundsPlan]:
+def _made(advice: Advice, message: float | None) -> dict[int, RoundsPlan]:
     """All plans in rounds of a network, by row: of every algorithm but the planned steps.
 
     If messages have a cost, of those that have more of them than links.
     """
-    advice = _advice(network, operation, message)
     assert [advice.is_made(number) for number in range(len(advice.algorithms))].count(False) == 0
     return {
         number: from_messages(advice, one, one.messages(), SIZES[2], 1e-6, 5e10)
@@ -105,6 +99,7 @@ def _vectors(plan: RoundsPlan) -> tuple[np.ndarray, np.ndarray]:
     place = {node: number for number, node in enumerate(members)}
     point = [plan.ground.point(node) for node in range(plan.ground.nodes)]
 
+    @cache
     def plus(a: int, b: int) -> int:
         vector = [x + y for x, y in zip(point[a], point[b], strict=True)]
         return plan.ground.number(plan.ground.normal(vector))
@@ -142,76 +137,76 @@ def _vectors(plan: RoundsPlan) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("message", [None, 5e-8], ids=["few", "many"])
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_vectors_are_summed_and_gathered(network: AnyNetwork, operation: str, message: float | None) -> None:
-    plans = _made(network, operation, message)
+def test_every_row_of_advice_is_a_plan(network: AnyNetwork, operation: str, message: float | None) -> None:
+    """Of its operation, in its time, and in steps where messages allow it: all of it of one advice."""
+    advice = weigh(network, SIZES, 1e-6, 5e10, operation=operation, message=message)
+    plans = _made(advice, message)
     assert plans or message
-    for plan in plans.values():
-        before, after = _vectors(plan)
-        count, pieces = len(plan.members), plan.pieces
-        own = np.repeat(np.eye(count, dtype=bool), pieces, axis=1)
-        if operation == "all-reduce":
-            assert (after == before.sum(axis=0)).all()
-        elif operation == "all-to-all":
-            # Parts are numbered by sender, then by receiver, of whom each gets equally many.
-            sent, got = (each.reshape(count, count, count, -1) for each in (before, after))
-            every = np.arange(count)
-            for number in range(count):
-                assert (got[every, number, every] == sent[number, number]).all()
-        elif operation == "all-gather":
-            assert (after == before[own]).all()
-        else:
-            assert (after[own] == before.sum(axis=0)).all()
-        assert check_rounds(plan)["problems"] == []
+    for number, plan in plans.items():
+        _sums_and_gathers(plan)
+        _takes_its_time(plan, advice, number, message or 0)
+        if message is None:
+            _is_in_steps(plan)
+    if operation == "all-reduce" and message is None:
+        _best_is_the_fastest(advice)
 
 
-@pytest.mark.parametrize("message", [None, 5e-8], ids=["few", "many"])
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_every_row_of_advice_is_a_plan_that_takes_its_time(
-    network: AnyNetwork, operation: str, message: float | None
-) -> None:
-    """Both programs find the links and the messages that every row says, at every size."""
-    advice, program = _advice(network, operation, message), _recheck()
-    for number, plan in _made(network, operation, message).items():
-        row = advice.algorithms[number]
-        assert (plan.algorithm, plan.rounds) == (row.name, row.rounds)
-        assert [load / plan.total for load in plan.loads] == pytest.approx(list(row.loads), rel=1e-6)
-        for size, seconds in zip(SIZES, advice.seconds, strict=True):
-            found = taken(plan.loads, plan.total, size, 1e-6, 5e10)
-            found += sum(row.crowd) * (message or 0)
-            assert found == pytest.approx(seconds[number], rel=1e-6), (row.name, size)
-            assert found >= advice.bounds[SIZES.index(size)] * (1 - 1e-9)
-        # Through the file, and without numpy.
-        facts, _ = program.verified_rounds(json.loads(plan.model_dump_json()))
-        assert facts["microseconds"] == pytest.approx(1e6 * advice.seconds[2][number], rel=1e-6)
+def _sums_and_gathers(plan: RoundsPlan) -> None:
+    """Random vectors are summed and gathered."""
+    before, after = _vectors(plan)
+    count, pieces = len(plan.members), plan.pieces
+    own = np.repeat(np.eye(count, dtype=bool), pieces, axis=1)
+    if plan.operation == "all-reduce":
+        assert (after == before.sum(axis=0)).all()
+    elif plan.operation == "all-to-all":
+        # Parts are numbered by sender, then by receiver, of whom each gets equally many.
+        sent, got = (each.reshape(count, count, count, -1) for each in (before, after))
+        every = np.arange(count)
+        for number in range(count):
+            assert (got[every, number, every] == sent[number, number]).all()
+    elif plan.operation == "all-gather":
+        assert (after == before[own]).all()
+    else:
+        assert (after[own] == before.sum(axis=0)).all()
+    assert check_rounds(plan)["problems"] == []
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_plans_between_neighbours_are_plans_in_steps(network: AnyNetwork, operation: str) -> None:
-    for plan in _made(network, operation).values():
-        far = any((row[1], row[2]) not in plan.ground.links for _, row in plan.rows())
-        if plan.partials:
-            with pytest.raises(fl.SpecError, match="sums of some"):
-                to_steps(plan)
-        elif far and plan.sums:
-            with pytest.raises(fl.SpecError, match="sums go over several hops"):
-                to_steps(plan)
-        elif far or operation == "all-to-all":
-            assert fl.collectives.check(to_steps(plan))["problems"] == []
-        else:
-            steps = to_steps(plan)
-            assert fl.collectives.check(steps)["problems"] == []
-            # In equal chunks, of which a vector has so many.
-            chunks = steps.chunks * len(plan.members)
-            assert steps.steps >= sum(plan.loads) / plan.total * chunks * (1 - 1e-9)
+def _takes_its_time(plan: RoundsPlan, advice: Advice, number: int, message: float) -> None:
+    """Both programs find the links and the messages that a row says, at every size."""
+    row = advice.algorithms[number]
+    assert (plan.algorithm, plan.rounds) == (row.name, row.rounds)
+    assert [load / plan.total for load in plan.loads] == pytest.approx(list(row.loads), rel=1e-6)
+    for size, seconds in zip(SIZES, advice.seconds, strict=True):
+        found = taken(plan.loads, plan.total, size, 1e-6, 5e10)
+        found += sum(row.crowd) * message
+        assert found == pytest.approx(seconds[number], rel=1e-6), (row.name, size)
+        assert found >= advice.bounds[SIZES.index(size)] * (1 - 1e-9)
+    # Through the file, and without numpy.
+    facts, _ = _recheck().verified_rounds(json.loads(plan.model_dump_json()))
+    assert facts["microseconds"] == pytest.approx(1e6 * advice.seconds[2][number], rel=1e-6)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_the_best_is_the_fastest_plan(size: float) -> None:
-    for network in NETWORKS:
-        advice = _advice(network, "all-reduce")
-        row = SIZES.index(size)
+def _is_in_steps(plan: RoundsPlan) -> None:
+    """Plans between neighbours are plans in steps; what cannot be one says why."""
+    far = any((row[1], row[2]) not in plan.ground.links for _, row in plan.rows())
+    if plan.partials:
+        with pytest.raises(fl.SpecError, match="sums of some"):
+            to_steps(plan)
+    elif far and plan.sums:
+        with pytest.raises(fl.SpecError, match="sums go over several hops"):
+            to_steps(plan)
+    elif far or plan.operation == "all-to-all":
+        assert fl.collectives.check(to_steps(plan))["problems"] == []
+    else:
+        steps = to_steps(plan)
+        assert fl.collectives.check(steps)["problems"] == []
+        # In equal chunks, of which a vector has so many.
+        chunks = steps.chunks * len(plan.members)
+        assert steps.steps >= sum(plan.loads) / plan.total * chunks * (1 - 1e-9)
+
+
+def _best_is_the_fastest(advice: Advice) -> None:
+    for row in range(len(SIZES)):
         best = advice.best(row)
         assert advice.is_made(best)
         assert advice.seconds[row][best] <= min(advice.seconds[row]) * (1 + 1e-9)

@@ -13,7 +13,7 @@ NETWORKS = (
     "--torus 4x3",
     "--torus 8",
     "--mesh 3x3",
-    "--torus 4x4 --fail node:5",
+    "--torus 4x3 --fail node:5",
     "--torus 3x3 --fail link:0-1",
     "--mesh 4x2 --fail link:1-2",
     "--network full4",

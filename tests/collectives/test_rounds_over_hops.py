@@ -6,7 +6,6 @@ import io
 import json
 import shlex
 from collections import Counter, defaultdict
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from flitloom.collectives.making import from_messages
 from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_hops import Hops, hop_by_hop, is_direct
 from flitloom.collectives.rounds_messages import rounds_operations
-from flitloom.collectives.rounds_plan import RoundsPlan, shifted, taken
+from flitloom.collectives.rounds_plan import RoundsPlan, read_rounds, shifted, taken
 from flitloom.collectives.rounds_steps import to_steps
 from flitloom.collectives.run import beside_model, simulate_hops
 from flitloom.commands import run
@@ -26,6 +25,7 @@ from flitloom.programs import recheck
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.product import network_of
 from flitloom.traces.goal import parse_goal
+from once import once, shared
 from places import ROOT
 
 OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
@@ -35,18 +35,23 @@ NETWORKS: list[AnyNetwork] = [
 ]
 
 
-@cache
-def _made(network: AnyNetwork, operation: str) -> list[RoundsPlan]:
-    advice = weigh(network, [2.0**20], 1e-6, 5e10, operation=operation)
-    return [
-        from_messages(advice, one, one.messages(), 2.0**20, 1e-6, 5e10)
-        for one in advice.algorithms
-        if one.messages is not None
-    ]
+def _make(folder: Path) -> str:
+    """Write all plans of the networks."""
+    for place, network in enumerate(NETWORKS):
+        for operation in OPERATIONS:
+            advice = weigh(network, [2.0**20], 1e-6, 5e10, operation=operation)
+            for number, one in enumerate(advice.algorithms):
+                if one.messages is not None:
+                    plan = from_messages(advice, one, one.messages(), 2.0**20, 1e-6, 5e10)
+                    plan.save(folder / f"{place}-{operation}-{number:03}.json")
+    return ""
 
 
-def _every() -> list[RoundsPlan]:
-    return [plan for network in NETWORKS for operation in OPERATIONS for plan in _made(network, operation)]
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> list[RoundsPlan]:
+    """All plans of the networks, which are made once for all processes of a run."""
+    folder, _ = once(shared(tmp_path_factory, "hops"), "plans", _make)
+    return [read_rounds(file) for file in sorted(folder.iterdir())]
 
 
 def _messages(plan: RoundsPlan) -> Counter[tuple[int, int, int]]:
@@ -61,15 +66,14 @@ def _messages(plan: RoundsPlan) -> Counter[tuple[int, int, int]]:
     return found
 
 
-def test_there_is_every_kind_of_plan() -> None:
-    plans = _every()
+def test_there_is_every_kind_of_plan(plans: list[RoundsPlan]) -> None:
     assert {plan.operation for plan in plans if not is_direct(plan)} == set(OPERATIONS)
     assert any(plan.partials for plan in plans)
     assert any(plan.lengths for plan in plans)
 
 
-def test_chunks_go_over_free_links_of_minimal_routes() -> None:
-    for plan in _every():
+def test_chunks_go_over_free_links_of_minimal_routes(plans: list[RoundsPlan]) -> None:
+    for plan in plans:
         hops, links = hop_by_hop(plan), plan.ground.links
         busy = Counter((one.step, one.start, one.end) for one in hops.transfers)
         assert all(count <= links[a, b] for (_, a, b), count in busy.items()), plan
@@ -110,8 +114,8 @@ def _contributions(plan: RoundsPlan, hops: Hops) -> dict[tuple[int, tuple[int, .
     return held
 
 
-def test_what_transfers_wait_for_is_what_they_bring() -> None:
-    for plan in _every():
+def test_what_transfers_wait_for_is_what_they_bring(plans: list[RoundsPlan]) -> None:
+    for plan in plans:
         if plan.partials:
             continue
         hops = hop_by_hop(plan)
@@ -128,15 +132,15 @@ def test_what_transfers_wait_for_is_what_they_bring() -> None:
             assert all(held[node, block] == everybody for node in ends), (plan, block)
 
 
-def test_gathers_and_exchanges_over_hops_are_plans_in_steps() -> None:
-    for plan in _every():
+def test_gathers_and_exchanges_over_hops_are_plans_in_steps(plans: list[RoundsPlan]) -> None:
+    for plan in plans:
         if plan.operation in ("all-gather", "all-to-all"):
             assert fl.collectives.check(to_steps(plan))["problems"] == [], plan
 
 
-def test_runs_take_the_time_of_the_model_or_say_why_not() -> None:
+def test_runs_take_the_time_of_the_model_or_say_why_not(plans: list[RoundsPlan]) -> None:
     same = 0
-    for plan in _every():
+    for plan in plans:
         hops = hop_by_hop(plan)
         router = fl.Router(model="pipelined") if plan.ground.topology.grid is None else None
         found = simulate_hops(hops, router)
@@ -149,8 +153,8 @@ def test_runs_take_the_time_of_the_model_or_say_why_not() -> None:
     assert same
 
 
-def test_messages_go_from_end_to_end() -> None:
-    for plan in _every():
+def test_messages_go_from_end_to_end(plans: list[RoundsPlan]) -> None:
+    for plan in plans:
         ranks = rounds_operations(plan, 10)
         sent: Counter[tuple[int, int, int]] = Counter()
         got: Counter[tuple[int, int, int]] = Counter()
@@ -167,10 +171,12 @@ def test_messages_go_from_end_to_end() -> None:
         assert sent == got == wanted, plan
 
 
-def test_pages_runs_and_formats_of_every_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_runs_and_formats_of_every_plan(
+    plans: list[RoundsPlan], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, page = tmp_path / "plan.json", tmp_path / "page.html"
     kinds: defaultdict[str, set[bool]] = defaultdict(set)
-    for number, plan in enumerate(_every()):
+    for number, plan in enumerate(plans):
         plan.save(file)
         assert run(["view", str(file), "-o", str(page)]) == 0
         page.unlink()
@@ -211,8 +217,8 @@ def test_pages_runs_and_formats_of_every_plan(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_progress_is_told_round_by_round() -> None:
-    plan = _made(NETWORKS[0], "all-gather")[0]
+def test_progress_is_told_round_by_round(plans: list[RoundsPlan]) -> None:
+    plan = next(plan for plan in plans if plan.operation == "all-gather")
     counts = [(turn, plan.rounds) for turn in range(plan.rounds)]
     for work in (check_rounds, hop_by_hop, lambda plan, told: rounds_operations(plan, 10, told)):
         heard: list[tuple[int, int]] = []

@@ -38,7 +38,7 @@ def test_memory_is_told_from_a_threshold_on(monkeypatch):
 
 @pytest.mark.parametrize(
     ("cycles", "engine"),
-    [(400_000, []), (200_000, ["--flow-control", "cut-through", "--buffer", "8"])],
+    [(100_000, []), (50_000, ["--flow-control", "cut-through", "--buffer", "8"])],
 )
 def test_time_is_told_from_a_threshold_on(monkeypatch, cycles, engine):
     """Told after a moment, of which the run's rate is known; runs are looked at every 50 ms."""

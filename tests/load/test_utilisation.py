@@ -21,23 +21,29 @@ def queues(loads, cycles, seed, spread=0.0):
     A packet takes LENGTH cycles over its queue's speed, give or take a share drawn evenly.
     """
     random = np.random.default_rng(seed)
-    busy, sent, made = (np.zeros((SLOTS, len(loads))) for _ in range(3))
-    for queue, load in enumerate(loads):
+    columns: dict[str, list[list[float]]] = {"busy": [], "sent": [], "generated": []}
+    for load in loads:
+        busy, sent, made = ([0.0] * SLOTS for _ in columns)
         free = 0.0
-        for start in np.flatnonzero(random.random(cycles) < load / LENGTH):
-            service = LENGTH * (1 + spread * random.uniform(-1, 1))
-            begin = max(float(start), free)
-            made[int(start * SLOTS // cycles), queue] += 1
+        starts = np.flatnonzero(random.random(cycles) < load / LENGTH).tolist()
+        services = LENGTH * (1 + spread * random.uniform(-1, 1, len(starts)))
+        for start, service in zip(starts, services.tolist(), strict=True):
+            begin = max(start, free)
+            made[start * SLOTS // cycles] += 1
             if begin >= cycles:
                 continue
             slot = int(begin * SLOTS // cycles)
-            busy[slot, queue] += begin + service - max(float(start), free)
-            sent[slot, queue] += 1
             free = begin + service
-    columns = {"busy": busy, "sent": sent, "generated": made}
+            busy[slot] += free - begin
+            sent[slot] += 1
+        for name, values in zip(columns, (busy, sent, made), strict=True):
+            columns[name].append(values)
     return xr.Dataset(
-        {f"{name}_by_source": (("slot", "node"), np.floor(values)) for name, values in columns.items()}
-        | {"generated_for": (("slot", "node"), np.zeros_like(busy))},
+        {
+            f"{name}_by_source": (("slot", "node"), np.floor(np.array(values).T))
+            for name, values in columns.items()
+        }
+        | {"generated_for": (("slot", "node"), np.zeros((SLOTS, len(loads))))},
         coords={"window": [cycles - 1]},
         attrs={"window_cycles": 1, "slot_cycles": cycles // SLOTS, "packet_length": LENGTH},
     )

@@ -13,7 +13,7 @@ import flitloom as fl
 from flitloom import papers
 from flitloom.commands import run
 from flitloom.commands.actions import papers as papers_command
-from flitloom.papers import Cell, Context, cup_stacking_genetic, state_propagation
+from flitloom.papers import Cell, Context, cup_stacking, cup_stacking_genetic, state_propagation
 from flitloom.papers import angara_routing_2021_figure_5 as figure_5_angara
 from flitloom.papers import cup_stacking_extended_2023_figure_5 as figure_5
 from flitloom.papers import cup_stacking_extended_2023_table_4 as table_4
@@ -53,6 +53,12 @@ ANGARA = {
     "balanced, 16 nodes": [10, 6, 1.695, 4, 10],
     "balanced, 32 nodes": [26, 9, 6.185, 5, 26],
 }
+
+
+@pytest.fixture
+def short_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick runs whose genetic searches are shorter still: nobody looks at what they find."""
+    monkeypatch.setattr(cup_stacking, "QUICK", 20)
 
 
 @functools.cache
@@ -188,6 +194,7 @@ def test_statements_are_no_values(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "13 of 13 published statements hold.\n" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("short_searches")
 def test_an_option_without_effect_says_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for option, name in ((["--quick"], "quick"), (["--full"], "full"), (["--searches", "3"], "searches")):
         assert run(["papers", "run", "angara-routing-2021/figure-4", *option, "--out", str(tmp_path)]) == 0
@@ -220,6 +227,7 @@ def test_options_with_an_effect_are_those_that_are_read() -> None:
 SEARCHED = {"cup-stacking-extended-2023/figure-4", "cup-stacking-extended-2023/figure-5"}
 
 
+@pytest.mark.usefixtures("short_searches")
 @pytest.mark.parametrize(
     "identifier",
     [
@@ -268,6 +276,7 @@ def test_an_unknown_table_is_refused(capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("short_searches")
 def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = [
         "papers",

@@ -55,7 +55,8 @@ def per_node_and_cycle(series: xr.Dataset, name: str) -> np.ndarray[Any, np.dtyp
     [0.25, 0.25]
     """
     check_series(series, name)
-    cells = float(sending(series).sum()) * float(series.attrs["window_cycles"])
+    senders = sending(series).sum() if "sends" in series.coords else series.attrs["nodes"]
+    cells = float(senders) * float(series.attrs["window_cycles"])
     return np.asarray(series[name].values, dtype=np.float64) / cells
 
 

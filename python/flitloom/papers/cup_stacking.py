@@ -12,6 +12,9 @@ SCHEMES = tuple(f"C{number:02}" for number in range(10))
 #: The papers' router, by its name in specs.
 PRESET = "cup-stacking"
 
+#: Generations of a genetic search in a quick run.
+QUICK = 100
+
 ROUTER_REMARK = (
     "The router is the preset cup-stacking: the one rule found that gives every deterministic value of both "
     "papers (docs/papers.md)."
@@ -19,6 +22,11 @@ ROUTER_REMARK = (
 PLAIN_REMARK = (
     "Lines named plain are of the default router, the plainest reading of the papers' words (docs/router.md)."
 )
+
+
+def generations(is_quick: bool | None, times: int = 1) -> int:
+    """Generations of a genetic search: the papers' 1000, or `times` times `QUICK` in a quick run."""
+    return times * QUICK if is_quick else 1000
 
 
 def network(size: int = 16, arbitration: str = "C00", preset: str | None = PRESET) -> fl.Network:

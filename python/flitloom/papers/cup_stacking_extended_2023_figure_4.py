@@ -7,7 +7,7 @@ from typing import Any
 import flitloom as fl
 from flitloom import genetic
 from flitloom.ground.outputs import write_csv
-from flitloom.papers.cup_stacking import network
+from flitloom.papers.cup_stacking import generations, network
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.plots.genetic import plot_generations
 
@@ -33,12 +33,12 @@ REMARKS = [
 
 def reproduce(context: Context) -> Report:
     """Compute the curves anew."""
-    generations = 200 if context.quick else 1000
+    length = generations(context.quick, 2)
     net, collective = network(), fl.Collective("brev", payload=14, slices=2)
     runs: dict[str, tuple[tuple[int, ...], tuple[float, ...]]] = {}
     cells = []
     for number, (name, (restart, seed)) in enumerate(RUNS.items()):
-        fields = {restart: generations // 5, "generations": generations, "training": generations // 10}
+        fields = {restart: length // 5, "generations": length, "training": length // 10}
         settings = genetic.GeneticSettings(**PARAMETERS, **fields)
         found = genetic.search(
             net, collective, settings, seed=context.seed + seed, averages=True, threads=context.threads

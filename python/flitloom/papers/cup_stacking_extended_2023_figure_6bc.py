@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import flitloom as fl
 from flitloom import genetic
-from flitloom.papers.cup_stacking import network
+from flitloom.papers.cup_stacking import generations, network
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.plots.link_time import compare_link_time
 
@@ -28,8 +28,8 @@ REMARKS = [
 
 def reproduce(context: Context) -> Report:
     """Compute the charts anew."""
-    generations = 100 if context.quick else 1000
-    settings = genetic.GeneticSettings(generations=generations, training=generations // 10)
+    length = generations(context.quick)
+    settings = genetic.GeneticSettings(generations=length, training=length // 10)
     net, collective = network(), fl.Collective("bcmp", payload=28, slices=4)
     stacking = fl.stack(net, collective, threads=context.threads)
     panels = [(f"(a) simple stacking: {stacking.duration} cycles", fl.simulate(net, stacking.best))]

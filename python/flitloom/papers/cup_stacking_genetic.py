@@ -10,7 +10,7 @@ from typing import Any
 from flitloom.campaign import Campaign, Search, Store, parse_campaign, run_campaign, search_rows
 from flitloom.ground.outputs import check_output
 from flitloom.ground.workers import Workers
-from flitloom.papers.cup_stacking import PATTERNS, PRESET
+from flitloom.papers.cup_stacking import PATTERNS, PRESET, generations
 from flitloom.papers.report import Cell, Context
 
 #: Finished searches of all tables, in the output folder.
@@ -49,7 +49,7 @@ def remark(context: Context, found: Found) -> str:
     """What was run."""
     counts = [len(rows) for patterns in found.values() for rows in patterns.values()]
     if context.quick:
-        kind = "of 100 generations with default parameters (--quick)"
+        kind = f"of {generations(True)} generations with default parameters (--quick)"
     elif context.quick is False:
         kind = f"with the papers' parameters (--full; finished ones are kept in {STORE})"
     else:
@@ -70,7 +70,8 @@ def searches(name: str, context: Context, slices: int = 2, **fields: Any) -> Cam
     grid = FEW if wanted <= BUDGET else MORE
     budget: dict[str, Any] = {"grid": grid, "repeats": math.ceil(wanted / math.prod(map(len, grid.values())))}
     if context.quick:
-        genetic = {"generations": 100, "training": 10, **genetic}
+        length = generations(context.quick)
+        genetic = {"generations": length, "training": length // 10, **genetic}
         budget = {"repeats": context.searches or 1}
     elif context.quick is False:
         budget = {"grid": papers_grid, "repeats": 5, "restarts": "one"}

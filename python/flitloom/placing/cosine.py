@@ -252,10 +252,11 @@ def _amounts(traffic: Traffic, schemes: Sequence[Scheme]) -> Numbers:
 
 def _along(numbers: Numbers, matrices: Sequence[Numbers]) -> Numbers:
     """A matrix applied along every axis of an array, the first one to the first."""
+    shape = tuple(len(matrix.T) for matrix in matrices)
     for matrix in matrices:
         # The axis that is done goes to the end, so that all stand as before when all are done.
-        numbers = np.tensordot(numbers, matrix, axes=([0], [0]))
-    return numbers
+        numbers = np.dot(numbers.reshape(len(matrix), -1).T, matrix)
+    return numbers.reshape(shape)
 
 
 def _steps_for(numbers: int) -> tuple[int, float]:
