@@ -3,8 +3,8 @@
 use crate::{errors::spec_error, network::Network, running::interruptible};
 use flitloom_core::{
     collective::{
-        self, CollectiveError, CollectiveKind, Generator, OrbitKind, Proof, Request, Schedule, Shift, Torus,
-        plan, plan_demands,
+        self, CollectiveError, CollectiveKind, Generator, OrbitKind, PieceWays, Proof, Request, Schedule,
+        Shift, Torus, plan, plan_demands,
     },
     fabric::Sign,
     flow::demands::Demand,
@@ -96,6 +96,23 @@ pub fn nested_rounds<'py>(
     let shift = |row: ArrayView1<'_, i64>| Shift { node: row[0] as u32, other: row[1] as u32, more: row[2] };
     let found = py.detach(|| collective::nested_rounds(costs, own, shifts.outer_iter().map(shift)));
     Ok(found.into_pyarray(py))
+}
+
+/// Pieces on every way, and by round what the busiest link has.
+type Spread<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<f64>>);
+
+/// Pieces on other ways of their chunks, so that the busiest links have little, and what these have by round.
+#[pyfunction]
+pub fn spread_pieces<'py>(
+    py: Python<'py>,
+    loads: PyReadonlyArray3<'_, f64>,
+    owners: PyReadonlyArray1<'_, u32>,
+    first: PyReadonlyArray1<'_, u32>,
+) -> PyResult<Spread<'py>> {
+    let (rounds, links) = (loads.as_array().shape()[1], loads.as_array().shape()[2]);
+    let (loads, owners, first) = (loads.as_slice()?, owners.as_slice()?, first.as_slice()?);
+    let found = py.detach(|| collective::spread_pieces(&PieceWays { rounds, links, loads, owners }, first));
+    Ok((found.pieces.into_pyarray(py), found.busiest.into_pyarray(py)))
 }
 
 /// By sender and receiver how much the potentials of all nodes rise from those at the one to those at the other.

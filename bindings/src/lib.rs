@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         benchmark::{best_planes, engines, exchange_seconds, in_parts, repeat},
-        collective::{nested_rounds, plan_collective, raises},
+        collective::{nested_rounds, plan_collective, raises, spread_pieces},
         fabric::{
             check_forwarding, fabric_bound, fabric_distances, forward, multicast_tree, read_lfts,
             read_path_levels, recognise, recognise_fat_tree, recognise_groups, recognise_product,

@@ -3,8 +3,8 @@
 use crate::common::sampled;
 use flitloom_core::{
     collective::{
-        CollectiveKind, Move, Orbit, OrbitKind, Plan, Request, Schedule, Shift, Torus, exchange, gather,
-        nested_rounds, plan, plan_demands, plan_torus, raises,
+        CollectiveKind, Move, Orbit, OrbitKind, PieceWays, Plan, Request, Schedule, Shift, Torus, exchange,
+        gather, nested_rounds, plan, plan_demands, plan_torus, raises, spread_pieces,
     },
     fabric::{Fabric, Factor, Lines, Network, Shape, Steps, Ties},
     flow::demands::Demand,
@@ -511,6 +511,48 @@ fn shifts_of_nodes_to_other_rounds_are_those_that_cost_little_more() {
         }
         assert!(cost_of(&costs, &best) < cost_of(&costs, &begin));
         assert_eq!(nested_rounds(&costs, &begin, shifts), best);
+    }
+}
+
+/// What the busiest links of all rounds have, added up by arithmetic of its own.
+fn busiest(ways: &PieceWays<'_>, pieces: &[u32]) -> Vec<f64> {
+    let on = |place: usize| -> f64 {
+        let rows = ways.loads.chunks(ways.rounds * ways.links);
+        rows.zip(pieces).map(|(row, &share)| row[place] * f64::from(share)).sum()
+    };
+    (0..ways.rounds)
+        .map(|round| (0..ways.links).map(|link| on(round * ways.links + link)).fold(0.0, f64::max))
+        .collect()
+}
+
+#[test]
+fn pieces_are_spread_until_no_single_one_helps() {
+    let number = |node, index: usize, bound| draw_below(11, node, Purpose::Search, index as u64, bound);
+    for (rounds, links, owners) in [(1, 3, 2), (2, 5, 4), (3, 12, 9)] {
+        let count = 4 * owners;
+        let loads: Vec<f64> = (0..count * rounds * links)
+            .map(|place| f64::from(number(0, place, 4) * number(1, place, 2)) / 4.0)
+            .collect();
+        let whose: Vec<u32> = (0..count).map(|way| (way % owners) as u32).collect();
+        let ways = PieceWays { rounds, links, loads: &loads, owners: &whose };
+        // All pieces on the first way of every chunk.
+        let first: Vec<u32> = (0..count).map(|way| if way < owners { 6 } else { 0 }).collect();
+        let found = spread_pieces(&ways, &first);
+        let total = |pieces: &[u32]| busiest(&ways, pieces).iter().sum::<f64>();
+        assert_eq!(found.busiest, busiest(&ways, &found.pieces));
+        assert!(total(&found.pieces) < total(&first));
+        for owner in 0..owners {
+            let mine = || (owner..count).step_by(owners);
+            assert_eq!(mine().map(|way| found.pieces[way]).sum::<u32>(), 6);
+            for (from, to) in mine().flat_map(|from| mine().map(move |to| (from, to))) {
+                let mut tried = found.pieces.clone();
+                if tried[from] > 0 && from != to {
+                    tried[from] -= 1;
+                    tried[to] += 1;
+                    assert!(total(&tried) >= total(&found.pieces) - 1e-9, "{rounds} {from} {to}");
+                }
+            }
+        }
     }
 }
 

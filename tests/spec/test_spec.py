@@ -152,6 +152,7 @@ def test_a_file_and_its_settings(tmp_path):
         (b"\xff\xfe", "not UTF-8 text"),
         (b"a = 1\na = 2\n", "no valid TOML: Cannot overwrite a value (at line 2"),
         (b"x = " + b"[" * 100_000, "no valid TOML"),
+        (b'{"steps": 3}', 'is JSON, and TOML is needed here; plans and other files in JSON have a "format"'),
     ],
 )
 def test_a_file_that_is_no_toml(tmp_path, content, message):

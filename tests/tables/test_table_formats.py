@@ -88,6 +88,20 @@ def test_a_route_along_no_link_is_not_written_by_destination(tmp_path):
         fl.tables.read(file, TORUS).to_lft()
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"operation": "all-reduce"}', 'has no "format" and no list of routes; a plan needs the one, tables'),
+        ('{"routes": 3}', 'has no "format" and no list of routes'),
+        ('{"format": "flitloom tables"}', "routes: a list of routes is needed"),
+    ],
+)
+def test_a_file_of_no_format_is_told_what_it_lacks(text, message, tmp_path, capsys):
+    (tmp_path / "some.json").write_text(text)
+    assert run(["check", str(tmp_path / "some.json")]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_description_of_fabrics_is_a_line(monkeypatch):
     text = "pairs a-b b-c c-a"
 

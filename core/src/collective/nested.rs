@@ -30,10 +30,9 @@ pub fn nested_rounds(costs: &[i32], own: &[u32], shifts: impl IntoIterator<Item 
     for shift in shifts {
         let change = sets.tried(shift);
         if change > shift.more {
-            sets.taken_back();
             continue;
         }
-        sets.kept();
+        sets.shifted(shift);
         now += change;
         if now < best {
             best = now;
@@ -50,15 +49,14 @@ struct Sets<'a> {
     costs: &'a [i32],
     /// By round, receiver and sender.
     from: Vec<i32>,
+    /// By round where its costs begin; rounds with the same costs share them.
+    tables: Vec<usize>,
     own: Vec<u32>,
-    /// By round and node 0 if it has the chunk before, else what is above all costs.
-    lacks: Vec<i32>,
+    /// By round the nodes that have the chunk before it, and those to which it comes in it.
+    having: Vec<Members>,
+    coming: Vec<Members>,
     /// By round and receiver the least cost.
     least: Vec<i32>,
-    /// The same of the rounds that a shift changes.
-    fresh: Vec<i32>,
-    /// The node that was shifted, its round before and after.
-    shifted: (usize, usize, usize),
 }
 
 impl<'a> Sets<'a> {
@@ -73,77 +71,133 @@ impl<'a> Sets<'a> {
                 }
             }
         }
-        let lacks: Vec<i32> = (0..rounds as u32)
-            .flat_map(|round| own.iter().map(move |&when| if when <= round { 0 } else { i32::MAX }))
+        let size = count * count;
+        let of = |round: usize| &costs[round * size..(round + 1) * size];
+        let tables = (0..rounds)
+            .map(|round| {
+                let same = (0..round).find(|&other| of(other) == of(round));
+                same.unwrap_or(round) * size
+            })
             .collect();
-        let least: Vec<i32> = (0..rounds * count)
-            .map(|place| cheapest(&from[place * count..][..count], &lacks[place / count * count..][..count]))
-            .collect();
-        Self { count, costs, from, own: own.to_vec(), lacks, fresh: least.clone(), least, shifted: (0, 0, 0) }
+        let mut found = Self {
+            tables,
+            count,
+            costs,
+            from,
+            own: own.to_vec(),
+            having: vec![Members::none_of(count); rounds],
+            coming: vec![Members::none_of(count); rounds],
+            least: vec![i32::MAX; rounds * count],
+        };
+        for (node, &when) in own.iter().enumerate() {
+            if when > 0 {
+                found.coming[when as usize - 1].put(node);
+            }
+            for round in when as usize..rounds {
+                found.join(round, node);
+            }
+        }
+        found
     }
 
-    /// Shifts a node; what all cost more, then.
-    fn tried(&mut self, shift: Shift) -> i64 {
-        let (count, node) = (self.count, shift.node as usize);
-        let before = self.own[node] as usize;
-        let after = shift.other as usize + usize::from(shift.other as usize >= before);
-        self.shifted = (node, before, after);
-        // Its own cost is counted apart.
-        self.own[node] = 0;
+    /// A round of a node before a shift and after it.
+    fn turns(&self, shift: Shift) -> (usize, usize) {
+        let before = self.own[shift.node as usize] as usize;
+        (before, shift.other as usize + usize::from(shift.other as usize >= before))
+    }
+
+    /// What all cost more after a shift of a node.
+    fn tried(&self, shift: Shift) -> i64 {
+        let (node, (before, after)) = (shift.node as usize, self.turns(shift));
         let mut change = 0;
         for round in before.min(after)..before.max(after) {
-            let row = round * count..(round + 1) * count;
-            let (least, fresh) = (&self.least[row.clone()], &mut self.fresh[row.clone()]);
-            let sent = &self.costs[(row.start + node) * count..][..count];
-            if after < before {
-                for ((fresh, &least), &sent) in fresh.iter_mut().zip(least).zip(sent) {
-                    *fresh = least.min(sent);
-                }
-            } else {
-                self.lacks[row.start + node] = i32::MAX;
-                let lacks = &self.lacks[row.clone()];
-                for (receiver, (&least, &sent)) in least.iter().zip(sent).enumerate() {
-                    let table = &self.from[(row.start + receiver) * count..][..count];
-                    fresh[receiver] = if least == sent { cheapest(table, lacks) } else { least };
+            let row = round * self.count;
+            let sent = &self.costs[self.tables[round] + node * self.count..][..self.count];
+            // Its own cost is counted apart.
+            for receiver in self.coming[round].all().filter(|receiver| *receiver != node) {
+                let (least, sent) = (self.least[row + receiver], sent[receiver]);
+                if after < before && sent < least {
+                    change += i64::from(sent - least);
+                } else if after > before && sent == least {
+                    change += i64::from(self.without(round, receiver, node) - least);
                 }
             }
-            let own = self.own.iter().zip(least.iter().zip(&*fresh));
-            change += own
-                .map(|(&own, (&least, &fresh))| if own as usize == round + 1 { fresh - least } else { 0 })
-                .map(i64::from)
-                .sum::<i64>();
         }
+        let own = self.least[(before - 1) * self.count + node];
+        let fresh = if after > before {
+            self.without(after - 1, node, node)
+        } else {
+            self.least[(after - 1) * self.count + node]
+        };
+        change + i64::from(fresh) - i64::from(own)
+    }
+
+    /// The least cost of a receiver in a round, if a node has not the chunk before it.
+    fn without(&self, round: usize, receiver: usize, node: usize) -> i32 {
+        let costs = &self.from[self.tables[round] + receiver * self.count..][..self.count];
+        let others = self.having[round].all().filter(|one| *one != node);
+        others.map(|one| costs[one]).min().unwrap_or(i32::MAX)
+    }
+
+    /// Shifts a node.
+    fn shifted(&mut self, shift: Shift) {
+        let (node, (before, after)) = (shift.node as usize, self.turns(shift));
         self.own[node] = after as u32;
-        let rows = if after > before { &self.fresh } else { &self.least };
-        let cost = |rows: &[i32], round: usize| i64::from(rows[(round - 1) * count + node]);
-        change + cost(rows, after) - cost(&self.least, before)
-    }
-
-    /// Leaves the node where it was shifted to.
-    fn kept(&mut self) {
-        let (node, before, after) = self.shifted;
-        let rows = before.min(after) * self.count..before.max(after) * self.count;
-        self.least[rows.clone()].copy_from_slice(&self.fresh[rows.clone()]);
-        if after < before {
-            for row in self.lacks[rows].chunks_mut(self.count) {
-                row[node] = 0;
+        self.coming[before - 1].take(node);
+        self.coming[after - 1].put(node);
+        for round in after..before {
+            self.join(round, node);
+        }
+        for round in before..after {
+            let row = round * self.count;
+            for receiver in 0..self.count {
+                if self.costs[self.tables[round] + node * self.count + receiver] == self.least[row + receiver]
+                {
+                    self.least[row + receiver] = self.without(round, receiver, node);
+                }
             }
+            self.having[round].take(node);
         }
     }
 
-    /// Shifts the node back.
-    fn taken_back(&mut self) {
-        let (node, before, after) = self.shifted;
-        self.own[node] = before as u32;
-        if after > before {
-            for row in self.lacks[before * self.count..after * self.count].chunks_mut(self.count) {
-                row[node] = 0;
-            }
+    /// Notes that a node has the chunk before a round.
+    fn join(&mut self, round: usize, node: usize) {
+        self.having[round].put(node);
+        let row = round * self.count;
+        let sent = &self.costs[self.tables[round] + node * self.count..][..self.count];
+        for (least, &sent) in self.least[row..row + self.count].iter_mut().zip(sent) {
+            *least = sent.min(*least);
         }
     }
 }
 
-/// The least cost from a node that has the chunk.
-fn cheapest(costs: &[i32], lacks: &[i32]) -> i32 {
-    costs.iter().zip(lacks).map(|(cost, lack)| cost | lack).min().unwrap_or(i32::MAX)
+/// Some of all nodes.
+#[derive(Clone)]
+struct Members {
+    nodes: Vec<u32>,
+    /// By node where it is among these.
+    places: Vec<u32>,
+}
+
+impl Members {
+    fn none_of(count: usize) -> Self {
+        Self { nodes: Vec::new(), places: vec![0; count] }
+    }
+
+    fn all(&self) -> impl Iterator<Item = usize> + '_ {
+        self.nodes.iter().map(|&node| node as usize)
+    }
+
+    fn put(&mut self, node: usize) {
+        self.places[node] = self.nodes.len() as u32;
+        self.nodes.push(node as u32);
+    }
+
+    fn take(&mut self, node: usize) {
+        let place = self.places[node];
+        self.nodes.swap_remove(place as usize);
+        if let Some(&other) = self.nodes.get(place as usize) {
+            self.places[other as usize] = place;
+        }
+    }
 }

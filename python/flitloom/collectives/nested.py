@@ -32,6 +32,8 @@ MOVES = 20000
 WORK = 8 << 20
 #: The same of the longer search that follows; moves of a node in it, and where links are unlike in each pass.
 MORE, MORE_WORK, PER_NODE = 30_000, 20 << 20, (400, 100)
+#: Moves of a node in the longest searches, nodes by moves, and by how many hops a move may be worse at first.
+LONG, LONG_WORK, WARMTHS = 1200, 80 << 20, (0.2, 0.3)
 #: Searches for networks with unlike links, each with the prices of links that the ways before lead to.
 PASSES = 6
 #: Share of equal prices among those of a search.
@@ -40,7 +42,7 @@ EVEN = 0.1
 LENGTH = 24
 #: Costs of a hop are whole numbers, so that sums are the same on every machine.
 HOP = 240
-#: Hops by which a move may be worse at the begin of a search; at the end by none.
+#: Hops by which a move may be worse at the begin of a search, if no others are said.
 WARMTH = 0.15
 
 
@@ -229,14 +231,36 @@ def nested(ground: Ground, rounds: int, moves: int = MOVES, *, longer: bool = Tr
     return found
 
 
-def _nested(ground: Ground, rounds: int, moves: int, passes: int) -> Nested:
+def long_nested(ground: Ground, rounds: int) -> Nested:
+    """The same by the longest searches, where these lead to fewer bytes and to no more messages over a link.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Torus(8, 8))
+    >>> nested(ground, 3).chunks, long_nested(ground, 3).chunks
+    (19.75, 19.5)
+    """
+    found = nested(ground, rounds)
+    passes = PASSES if len(offsets(ground).links) > 1 else 1
+    moves = min(LONG * ground.nodes, LONG_WORK // ground.nodes) // passes
+    for warmth in WARMTHS if rounds > 1 else ():
+        other = _nested(ground, rounds, moves, passes, warmth)
+        further = [sum(crowding(one.messages, ground.most_links)) for one in (found, other)]
+        if other.chunks < found.chunks and further[1] <= further[0]:
+            found = other
+    return found
+
+
+def _nested(ground: Ground, rounds: int, moves: int, passes: int, warmth: float = WARMTH) -> Nested:
     """The same by searches of a number of moves, each with the prices of links that those before lead to."""
     group = offsets(ground)
     even = np.tile(group.links / group.links.sum(), (rounds, 1))
     prices, known, ways = even, None, []
     for number in range(passes):
         costs = _costs(group, prices)
-        known = searched(costs, moves, known, number)
+        known = searched(costs, moves, known, number, warmth)
         ways.append(_served(group, costs, known))
         shares, prices = _mixed(ways)
         prices = (1 - EVEN) * prices + EVEN * even
@@ -289,7 +313,11 @@ def _draws(count: int, stream: int) -> NDArray[np.uint64]:
 
 
 def searched(
-    costs: NDArray[np.int32], moves: int, known: NDArray[np.int64] | None, number: int
+    costs: NDArray[np.int32],
+    moves: int,
+    known: NDArray[np.int64] | None,
+    number: int,
+    warmth: float = WARMTH,
 ) -> NDArray[np.int64]:
     """The round of every offset, by moves of single offsets that cost little more, ever less.
 
@@ -303,6 +331,8 @@ def searched(
         Rounds to begin with.
     number : int
         Which of several searches it is: each draws other moves.
+    warmth : float
+        Hops by which a move may be worse at the begin; at the end by none.
     """
     rounds, count = costs.shape[:2]
     if rounds == 1:
@@ -316,7 +346,7 @@ def searched(
     draws = [_draws(moves, 3 * number + stream) for stream in (2, 3, 4)]
     # Zeros at the end of a word: half of the words have one more, a quarter two, ...
     slack = np.bitwise_count((draws[2] & (~draws[2] + np.uint64(1))) - np.uint64(1)).astype(np.float64)
-    cooling = WARMTH * HOP * (1 - np.arange(moves) / max(moves, 1))
+    cooling = warmth * HOP * (1 - np.arange(moves) / max(moves, 1))
     nodes, others = (
         1 + drawn % np.uint64(most - 1) for drawn, most in zip(draws, (count, rounds), strict=False)
     )
@@ -359,9 +389,16 @@ def _messages(group: Offsets, ways: Sequence[Way]) -> tuple[int, ...]:
 
 
 def best_nested(ground: Ground) -> list[Nested]:
-    """Those of all numbers of rounds below the diameter that are the fastest of them for some size."""
-    far = int(ground.routes[0][0].max())
-    return fastest([nested(ground, rounds) for rounds in range(1, min(far, MOST_ROUNDS + 1))])
+    """Those below the diameter whose number of rounds is fastest for some size, by short or long searches.
+
+    What long searches make needless has fewer rounds or messages, which counts where messages cost something.
+    """
+    every = range(1, min(int(ground.routes[0][0].max()), MOST_ROUNDS + 1))
+    long = [long_nested(ground, rounds) for rounds in every]
+    fast = {
+        len(one.loads) for one in (*fastest(long), *fastest([nested(ground, rounds) for rounds in every]))
+    }
+    return [one for one in long if len(one.loads) in fast]
 
 
 class _Loaded(Protocol):

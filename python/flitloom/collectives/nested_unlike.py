@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.collectives.nested import HOP, MOST_ROUNDS, nested, offsets, searched
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.rounds_plan import Messages
@@ -34,8 +35,6 @@ WORK = 250_000
 KEPT = 3
 #: Moves for the first way of the first chunk, and of the others, which begin with the way of the one before.
 FIRST, OTHERS = 2000, 200
-#: How little links count that are less busy than the busiest one, where pieces are moved; sweeps, at most.
-SHARP, SWEEPS = (50, 200, 1000, 4000), 50
 #: Share of new prices among those of a search, and of equal ones.
 NEW, EVEN = 0.5, 0.15
 
@@ -268,8 +267,7 @@ def whole_shares(
 ) -> tuple[list[int], tuple[float, ...]]:
     """Pieces of every way, and per round the chunks on the busiest link.
 
-    The largest rests are rounded up. Then pieces are moved while busiest links have less, or first while
-    links that are nearly as busy have less, too.
+    The largest rests are rounded up. Then single pieces are moved while busiest links have less.
 
     Parameters
     ----------
@@ -295,48 +293,8 @@ def whole_shares(
         order = mine[np.argsort(first[mine] - wanted[mine], kind="stable")]
         first[order[: most - first[mine].sum()]] += 1
     each = loads / room[owners][:, None, None]
-    best = np.inf, first, np.zeros(loads.shape[1])
-    for sharpness in (0, *SHARP):
-        shares = first.copy()
-        sums = np.tensordot(shares.astype(np.float64), each, 1)
-        for one in (sharpness, 0) if sharpness else (0,):
-            sums = _moved(shares, sums, each, places, one)
-        busiest = sums.max(axis=1)
-        if busiest.sum() < best[0] - 1e-9:
-            best = float(busiest.sum()), shares, busiest
-    return best[1].tolist(), tuple(best[2].tolist())
-
-
-def _moved(
-    shares: NDArray[np.int64],
-    sums: NDArray[np.float64],
-    each: NDArray[np.float64],
-    places: Sequence[NDArray[np.int64]],
-    sharpness: int,
-) -> NDArray[np.float64]:
-    """Move pieces to other ways while busy links have less, and say what links have then, by round."""
-    best, moved, left = float(_busy(sums, sharpness)), True, SWEEPS
-    while moved and left:
-        moved, left = False, left - 1
-        for mine in places:
-            for number in mine[shares[mine] > 0]:
-                tried = sums - each[number] + each[mine]
-                busy = _busy(tried, sharpness)
-                to = int(busy.argmin())
-                if busy[to] < best - 1e-9:
-                    shares[number], moved = shares[number] - 1, True
-                    shares[mine[to]] += 1
-                    sums, best = tried[to], float(busy[to])
-    return sums
-
-
-def _busy(sums: NDArray[np.float64], sharpness: int) -> NDArray[np.float64]:
-    """Chunks on the busiest links of all rounds; with a sharpness links nearly as busy count, too."""
-    most = sums.max(axis=-1, keepdims=True)
-    if not sharpness:
-        return np.asarray(most.sum(axis=(-1, -2)))
-    near = ((sums / np.maximum(most, 1e-12)) ** sharpness).sum(axis=-1) ** (1 / sharpness)
-    return np.asarray((most[..., 0] * near).sum(axis=-1))
+    shares, busiest = _core.spread_pieces(each, owners.astype(np.uint32), first.astype(np.uint32))
+    return shares.tolist(), tuple(busiest.tolist())
 
 
 def mixed_messages(ground: Ground, found: Mixed) -> Messages:

@@ -330,6 +330,8 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
         fields = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = _trace_of(text)
+        if found is None and text.lstrip().startswith("{"):
+            found = "is JSON, and TOML is needed here", 'plans and other files in JSON have a "format"'
         if found is not None:
             raise SpecError.at(place, *found) from None
         raise SpecError(f"{place}: no valid TOML: {error}") from None

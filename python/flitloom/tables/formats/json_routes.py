@@ -39,6 +39,10 @@ def _read(
 ) -> Tables:
     file = opened.name
     data, entries = read_json_list(opened, "routes", progress)
+    if entries is None and "format" not in data:
+        raise SpecError.at(
+            file, 'has no "format" and no list of routes', "a plan needs the one, tables of routes the other"
+        )
     if entries is None:
         raise SpecError(f"{file}: routes: a list of routes is needed")
     topology = topology_of(file, data, given)
