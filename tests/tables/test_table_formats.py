@@ -91,7 +91,7 @@ def test_a_route_along_no_link_is_not_written_by_destination(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"operation": "all-reduce"}', 'has no "format" and no list of routes; a plan needs the one, tables'),
+        ('{"operation": "reduce"}', 'has no "format" and no list of routes; a plan needs the one, tables'),
         ('{"routes": 3}', 'has no "format" and no list of routes'),
         ('{"format": "flitloom tables"}', "routes: a list of routes is needed"),
     ],
