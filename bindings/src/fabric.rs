@@ -234,7 +234,7 @@ pub fn forward<'py>(
 /// were none.
 ///
 /// `old` and `lost` are entries and service levels by destination and switch, `lost` for destinations that
-/// are gone.
+/// are gone. With `bounded` comes a bound, tightened where the load is more than `slack` above it.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
 pub fn repair_forwarding<'py>(
@@ -247,6 +247,7 @@ pub fn repair_forwarding<'py>(
     lanes: usize,
     tries: u64,
     slack: f64,
+    bounded: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let graph = network.switches(py)?;
     let next: Vec<u32> = entries(&old.0);
@@ -262,8 +263,8 @@ pub fn repair_forwarding<'py>(
         let made = by_destination::repair(graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
         let load = made.table.loads(graph).into_iter().max().unwrap_or(0);
         let roots = &made.table.roots;
-        let bound = (tries > 0)
-            .then(|| demands::bound_for(graph, network.inner.placed(), roots, demand.as_ref(), load));
+        let (placed, near) = (network.inner.placed(), (load, slack));
+        let bound = bounded.then(|| demands::near_bound(graph, placed, roots, demand.as_ref(), near));
         Some((made, bound))
     });
     let Some((made, bound)) = made else { return Ok(None) };

@@ -12,6 +12,7 @@ mod interrupts;
 mod late;
 mod lists;
 mod message_graph;
+mod mixed;
 mod network;
 mod operation;
 mod pipelined;
@@ -44,6 +45,7 @@ mod _core {
         late::{delays, plan_dependencies, separate_channels, spread_plan},
         lists::{routing_functions, throttle_variables, throttles},
         message_graph::goal_workload,
+        mixed::{change_together, mixed_forwarding, patch_forwarding, unsafe_managers},
         network::{Network, Routers},
         operation::{operation_phases, phases_respected, tighten_phases},
         pipelined::{Judged, Pipelined, described_network, pipelined_options},

@@ -985,3 +985,13 @@ fn what_cannot_be_searched_for_survivors_gives_none() {
         (0..MOST_SWITCHES as u32 + 1).map(|a| (a, (a + 1) % (MOST_SWITCHES as u32 + 1))).collect();
     assert!(found(&ring, MOST_SWITCHES as u32 + 1, false).is_none());
 }
+
+#[test]
+fn entries_that_no_packet_meets_may_go_round() {
+    // The cable between the two switches with hosts is gone.
+    let left = Graph::new(vec![1, 1, 0, 0], &[(1, 2), (2, 3), (2, 0)]).unwrap();
+    let next = [NO_CHANNEL, NO_CHANNEL, 2, 3, 5, NO_CHANNEL, 1, NO_CHANNEL];
+    let before = Before { next: &next, levels: &[0; 8], lost_next: &[], lost_levels: &[] };
+    let found = patch(&left, &[0, 1], before, 1, &[1], None).unwrap();
+    assert_eq!((found.next[1], found.next[2], found.rounds), (0, 4, vec![vec![2]]));
+}

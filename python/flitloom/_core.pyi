@@ -400,7 +400,45 @@ def repair_forwarding(
     lanes: int,
     tries: int,
     slack: float,
+    bounded: bool,
 ) -> dict[str, Any] | None: ...
+def patch_forwarding(
+    network: Network,
+    roots: Sequence[int],
+    old: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    lanes: int,
+    missing: NDArray[np.uint32],
+    choices: Sequence[Sequence[int]] | None,
+) -> dict[str, Any] | None: ...
+def mixed_forwarding(
+    network: Network,
+    roots: Sequence[int],
+    at: Sequence[int],
+    first: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    second: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    lanes: int,
+) -> dict[str, Any]: ...
+def unsafe_managers(
+    network: Network,
+    roots: Sequence[int],
+    first: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    second: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    known: NDArray[np.uint32],
+    places: Sequence[tuple[int, Sequence[int]]],
+    used: int,
+    lanes: int,
+) -> list[int]: ...
+def change_together(
+    network: Network,
+    roots: Sequence[int],
+    at: Sequence[int],
+    now: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    aim: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    changes: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
+    smallest: int,
+    lanes: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint8]] | None: ...
 def survive_forwarding(
     network: Network,
     roots: Sequence[int],

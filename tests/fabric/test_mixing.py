@@ -19,6 +19,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, check_mixture, parse_fabric, route_subnet
 from flitloom.tables.by_destination.beside import Beside, assumed_tree
 from flitloom.tables.by_destination.mixing import judge_mixture
+from flitloom.tables.by_destination.mixtures import mixed
 from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, port_rows
 
 NONE = 0xFFFFFFFF
@@ -136,13 +137,17 @@ def pairs(tables: ForwardingTables) -> Iterator[tuple[int, int]]:
             yield host, row
 
 
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_the_verdict_is_that_of_all_walks(seed: int) -> None:
+def test_the_verdict_is_that_of_all_walks(seed: int, plain: bool) -> None:
+    """Where lanes are levels the core says the same."""
     chance = random.Random(seed)
     base = route_subnet(drawn(chance)).forwarding()
     first, second = (changed(base, chance, chance.choice((0.0, 0.05, 0.15))) for _ in range(2))
     if chance.random() < 0.5:
         second = replace(second, levels=first.levels)
+    if plain:
+        first, second = (replace(each, rows=None, lanes=first.lanes) for each in (first, second))
     found = judge_mixture(first, second)
     walk = Walk((first, second))
     around, lost, unserved, moved = set(), set(), [0, 0], 0
@@ -158,6 +163,13 @@ def test_the_verdict_is_that_of_all_walks(seed: int) -> None:
     assert (found.circles, found.lost, found.moved) == (len(around), len(lost), moved)
     assert list(found.unserved) == unserved
     assert bool(found.cycle) != nx.is_directed_acyclic_graph(walk.waits)
+    core = mixed(first, second)
+    assert plain <= (core is not None)
+    if core is not None:
+        assert set(core["circles"]) == around
+        assert {(host, row) for row, host in core["lost"]} == lost
+        assert (core["unserved"], core["moved"]) == (unserved, moved)
+        assert core["acyclic"] == (not found.cycle)
     other_levels = any(first.levels[row, host] != second.levels[row, host] for host, row in pairs(first))
     assert (found.levels_first is not None) == (bool(found.cycle) and other_levels)
     assert found.passed == (not around and not lost and not found.cycle)

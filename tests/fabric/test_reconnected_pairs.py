@@ -9,7 +9,7 @@ import pytest
 from flitloom.fabric import examples, route_subnet
 from flitloom.fabric.failures import without
 from flitloom.tables.by_destination import repairing
-from flitloom.tables.by_destination.reconnecting import reconnected
+from flitloom.tables.by_destination.patching import reconnected
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.stages import stages_of
 from flitloom.tables.by_destination.tables import NONE, destinations

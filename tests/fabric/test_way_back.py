@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.netlist import written
 from flitloom.fabric.networks import fabric
 from flitloom.tables.by_destination.back import back_from
+from flitloom.tables.by_destination.mixtures import mixed
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.tables import destinations
 from flitloom.tables.by_destination.ways import way
@@ -226,16 +226,14 @@ def test_no_way_back_is_said_where_none_is_known(tmp_path, monkeypatch):
     found = back_from(repaired)
     assert found.stages[-1].tables.following.shape == repaired.following.shape
     monkeypatch.setattr("flitloom.tables.by_destination.ways._ROUNDS", 0)
-    monkeypatch.setattr("flitloom.tables.by_destination.ways.judge_mixture", _refuses)
+    monkeypatch.setattr("flitloom.tables.by_destination.ways.mixed", _refuses)
     assert back_from(repaired).stages == []
     text = (repaired.write(tmp_path / "next") / "STAGES.txt").read_text()
     assert "stop the traffic" in text.partition("The way back")[2]
 
 
 def _refuses(first, second):
-    from flitloom.tables.by_destination.mixing import judge_mixture
-
-    return replace(judge_mixture(first, second), cycle=["a channel"])
+    return mixed(first, second) | {"acyclic": False}
 
 
 def test_entries_that_would_go_round_change_in_rounds():

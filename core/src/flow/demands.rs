@@ -96,6 +96,27 @@ pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Pairs>
     }
 }
 
+/// The same as [`bound_for`], tightened only where `load` is more than a share `slack` above a bound that takes little
+/// time.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, flow::demands::near_bound};
+/// let ring = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)])?;
+/// assert_eq!(near_bound(&ring, None, &[0, 1, 2, 3], None, (2, 0.02)).value, 2);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn near_bound(
+    graph: &Graph,
+    placed: Option<&Placed>,
+    roots: &[u32],
+    demand: Option<&Pairs>,
+    (load, slack): (u64, f64),
+) -> CutBound {
+    let bound = first_bound(graph, placed, roots, demand);
+    let near = load as f64 <= bound.value as f64 * (1.0 + slack);
+    if near { bound } else { tight_bound(graph, bound, demand, load) }
+}
+
 /// What no table can go below for the pairs that count, `load` being the largest load of some table: the
 /// bound that [`forward`](crate::routes::by_destination::forward) holds its tables against.
 ///

@@ -218,8 +218,30 @@ impl Dependencies {
 
     /// Takes back what was added since the last [`keep`](Self::keep).
     pub fn take_back(&mut self) {
-        while let Some((from, to)) = self.fresh.pop() {
-            self.flip(from, to);
+        self.take_back_to(0);
+    }
+
+    /// How many dependencies were added since the last [`keep`](Self::keep).
+    pub fn fresh(&self) -> usize {
+        self.fresh.len()
+    }
+
+    /// Takes back what was added since so many were fresh.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Graph, flow::order::Dependencies};
+    /// let ring = Graph::new(vec![1; 3], &[(0, 1), (1, 2), (2, 0)])?;
+    /// let mut dependencies = Dependencies::new(&ring, 1);
+    /// assert!(dependencies.add((0, 0), (2, 0)) && dependencies.add((2, 0), (4, 0)));
+    /// dependencies.take_back_to(1);
+    /// assert_eq!((dependencies.fresh(), dependencies.lanes(2, 4)), (1, 0));
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn take_back_to(&mut self, fresh: usize) {
+        while self.fresh.len() > fresh {
+            if let Some((from, to)) = self.fresh.pop() {
+                self.flip(from, to);
+            }
         }
     }
 

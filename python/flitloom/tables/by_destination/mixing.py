@@ -19,7 +19,14 @@ from flitloom.ground.reading import Progress
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
 from flitloom.tables.by_destination.colours import refuse_rising
 from flitloom.tables.by_destination.mixing_beside import MixedKinds, besides_of
-from flitloom.tables.by_destination.mixtures import LANES, NOTHING, parts_of, places_of, shortest_cycle
+from flitloom.tables.by_destination.mixtures import (
+    LANES,
+    NOTHING,
+    mixed,
+    parts_of,
+    places_of,
+    shortest_cycle,
+)
 from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
 from flitloom.tables.verdict import PRINTED, SHOWN, Row, deadlock_row, laid_out
@@ -206,6 +213,11 @@ def judge_mixture(
 ) -> MixtureReport:
     """Judge tables that are in memory; see `check_mixture`. Without `besides` only host pairs are judged."""
     subnet, count = first.subnet, len(first.owners)
+    network = f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}"
+    known = mixed(first, second) if besides is None else None
+    if known is not None and known["acyclic"] and not known["circles"] and not known["lost"]:
+        one, other = known["unserved"]
+        return MixtureReport(network, 0, [], 0, [], (one, other), [], known["moved"])
     circles, lost, moved, unserved, differs = 0, 0, 0, np.zeros(2, dtype=int), False
     circle: list[str] = []
     lost_pairs: list[str] = []
@@ -235,7 +247,7 @@ def judge_mixture(
         facts = None if cycle or circles else MixedKinds((first, second), besides, waits[0]).facts()
         kinds = verdicts(subnet, facts, besides, cycle)
     return MixtureReport(
-        f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}",
+        network,
         circles,
         circle,
         lost,

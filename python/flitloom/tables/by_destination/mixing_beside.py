@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
 from flitloom.tables.by_destination.management import routes_of
 from flitloom.tables.by_destination.mixtures import (
@@ -19,6 +20,7 @@ from flitloom.tables.by_destination.mixtures import (
     are_acyclic,
     parts_of,
     places_of,
+    plain_lanes,
     shortest_cycle,
 )
 from flitloom.tables.by_destination.tables import NONE, ForwardingTables
@@ -102,7 +104,7 @@ class MixedKinds:
             return found | {"managers": self.add(self.of_managers(managers))}
         hosts = len(self.subnet.hosts)
         tried = list(range(0, hosts, -(-hosts // _PLACES) or 1))
-        unsafe = [] if self.fits(self.of_managers(range(hosts))) else self.unsafe_places(tried)
+        unsafe = self.unsafe_places(tried)
         cycle = self.add(self.of_managers(unsafe[:1])) if unsafe else []
         return found | {"places": len(tried), "unsafe_places": unsafe, "managers": cycle}
 
@@ -198,6 +200,11 @@ class MixedKinds:
     def unsafe_places(self, places: Sequence[int]) -> list[int]:
         """Places of which one manager closes a cycle."""
         tables, mixture = self.tables, self.mixture
+        lanes = plain_lanes(*tables)
+        if lanes is not None:
+            return self.unsafe_on(lanes, places)
+        if self.fits(self.of_managers(range(len(self.subnet.hosts)))):
+            return []
         roots = mixture.host_switches[tables[0].owners]
         everything = Ways(mixture, [each.following for each in tables], roots)
         rows = np.arange(len(roots))
@@ -212,3 +219,27 @@ class MixedKinds:
             if not self.fits(np.union1d(sent[begin], self.from_switches([host]))):
                 unsafe.append(host)
         return unsafe
+
+    def unsafe_on(self, lanes: int, places: Sequence[int]) -> list[int]:
+        """The same where lanes are levels modulo a number."""
+        before, after = np.divmod(self.known, self.places)
+        known = np.stack([*np.divmod(before, LANES), *np.divmod(after, LANES)], axis=1).astype(np.uint32)
+        own: dict[int, list[int]] = {}
+        for row, owner in enumerate(self.tables[0].owners.tolist()):
+            own.setdefault(owner, []).append(row)
+        at = self.mixture.host_switches.tolist()
+        first, second = (
+            (each.following, entries) for each, entries in zip(self.tables, self.entries, strict=True)
+        )
+        used = sum(1 << lane for lane in {level % lanes for level in self.manager_levels})
+        found = _core.unsafe_managers(
+            self.subnet.core(),
+            self.tables[0].roots,
+            first,
+            second,
+            known,
+            [(at[host], own.get(host, [])) for host in places],
+            used,
+            lanes,
+        )
+        return [places[number] for number in found]

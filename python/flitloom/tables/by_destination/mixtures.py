@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.fabric.model import Subnet
-from flitloom.tables.by_destination.tables import LEVELS, NONE, ForwardingTables, port_rows
+from flitloom.tables.by_destination.tables import (
+    LEVELS,
+    NONE,
+    ForwardingTables,
+    lanes_of_links,
+    port_rows,
+)
 
 #: Entries of tables that are looked at together.
 _TOGETHER = 200_000
@@ -369,6 +377,48 @@ def parts_of(
     """All destinations, some at once, with levels that packets may have besides those of the tables."""
     mixture = Mixture(first, second, more)
     return (Destinations(mixture, rows) for rows in mixture.together(len(first.owners)))
+
+
+def mixed(first: ForwardingTables, second: ForwardingTables) -> dict[str, Any] | None:
+    """What the core says of mixtures; None where lanes are not the levels, modulo the same number.
+
+    Destinations whose packets can go round, pairs that are lost, are not served, or move, by destination and
+    host, and whether channels and lanes wait for each other in no circle.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric, route_subnet
+    >>> tables = route_subnet(parse_fabric("a,b\\nb,c\\nc,a\\n")).forwarding()
+    >>> found = mixed(tables, tables)
+    >>> found["acyclic"], found["circles"], found["unserved"]
+    (True, [], [0, 0])
+    """
+    lanes = plain_lanes(first, second)
+    if lanes is None:
+        return None
+    subnet = first.subnet
+    none = np.zeros((len(first.owners), len(subnet.hosts)), dtype=np.uint8)
+    one, other = ((each.following, none if each.levels is None else each.levels) for each in (first, second))
+    at = [host.switch for host in subnet.hosts]
+    found: dict[str, Any] = _core.mixed_forwarding(subnet.core(), first.roots, at, one, other, lanes)
+    return found
+
+
+def plain_lanes(first: ForwardingTables, second: ForwardingTables) -> int | None:
+    """The number modulo which levels are lanes with both sets of tables; None if there is none."""
+    lanes = {_plain_lanes(each) for each in (first, second)}
+    return lanes.pop() if len(lanes) == 1 else None
+
+
+def _plain_lanes(tables: ForwardingTables) -> int | None:
+    """The number modulo which levels are lanes, if they are on all ports."""
+    if tables.rows is None:
+        return tables.lanes if tables.rising is None else None
+    used = 1 if tables.levels is None else int(tables.levels.max(initial=0)) + 1
+    for lanes in (lanes_of_links(1), LANES):
+        if used <= LANES and (tables.rows[1][:, :used] == np.arange(used) % lanes).all():
+            return lanes
+    return None
 
 
 def shortest_cycle(before: NDArray[np.int64], after: NDArray[np.int64]) -> Sequence[int]:

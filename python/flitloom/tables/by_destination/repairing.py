@@ -23,8 +23,7 @@ from flitloom.tables.by_destination.dumped_names import (
     have_other_lids,
     require_same_fabric,
 )
-from flitloom.tables.by_destination.patching import patched
-from flitloom.tables.by_destination.reconnecting import reconnected
+from flitloom.tables.by_destination.patching import patched, reconnected
 from flitloom.tables.by_destination.remembered import First, as_in, fabric_in
 from flitloom.tables.by_destination.tables import (
     LEVELS,
@@ -41,6 +40,9 @@ from flitloom.tables.by_destination.tables import (
 )
 from flitloom.tables.by_destination.ways import Step
 from flitloom.tables.traffic import Demand
+
+#: What repairs tables: with so many tries to balance them, and with a bound.
+Repair = Callable[..., dict[str, Any] | None]
 
 #: Repairs that move no level are taken up to such a multiple of the largest load of others.
 WORTH = 1.25
@@ -347,10 +349,10 @@ def repaired(
     if old.levels is None:
         return None
 
-    def repair(now: OldTables, tries: int) -> dict[str, Any] | None:
-        return _repaired(found, now, lanes, demand, tries)
+    def repair(now: OldTables, tries: int, bounded: bool = False) -> dict[str, Any] | None:
+        return _repaired(found, now, lanes, demand, tries, bounded)
 
-    subnet, made = found.subnet, repair(old, tries)
+    subnet, made = found.subnet, repair(old, tries, tries > 0)
     if made is None or moved_levels(subnet, old.levels, made["levels"]).any():
         kept = _kept(subnet, old, made, repair, tries, lanes_of_links(lanes))
         if kept is not None:
@@ -367,7 +369,7 @@ def _moving(
     subnet: Subnet,
     old: OldTables,
     lanes: int,
-    repair: Callable[[OldTables, int], dict[str, Any] | None],
+    repair: Repair,
     tries: int,
 ) -> dict[str, Any] | None:
     """A repair in which few pairs get other levels, those of managers only if nothing else does."""
@@ -391,7 +393,7 @@ def _kept(
     subnet: Subnet,
     old: OldTables,
     other: dict[str, Any] | None,
-    repair: Callable[[OldTables, int], dict[str, Any] | None],
+    repair: Repair,
     tries: int,
     there: int,
 ) -> dict[str, Any] | None:
@@ -412,7 +414,7 @@ def _balanced(
     old: OldTables,
     kept: dict[str, Any],
     bound: dict[str, Any] | None,
-    repair: Callable[[OldTables, int], dict[str, Any] | None],
+    repair: Repair,
     tries: int,
     there: int,
 ) -> dict[str, Any]:
@@ -431,10 +433,10 @@ def _balanced(
     }
     # What is balanced beside the old tables can be balanced further beside that.
     for _ in range(_BALANCED if tries else 0):
-        more = repair(replace(old, following=told["next"]), tries)
+        more = repair(replace(old, following=told["next"]), tries, told["bound"] is None)
         if more is None or moved_levels(subnet, kept["levels"], more["levels"]).any():
             break
-        told["bound"] = more["bound"]
+        told["bound"] = told["bound"] or more["bound"]
         if np.array_equal(told["next"], more["next"]):
             break
         told["next"] = more["next"]
@@ -474,6 +476,7 @@ def _repaired(
     lanes: int,
     demand: Demand | None,
     tries: int,
+    bounded: bool,
 ) -> dict[str, Any] | None:
     """The same, with the lanes that the old tables leave to pairs."""
     assert old.levels is not None
@@ -490,6 +493,7 @@ def _repaired(
         max(1, lanes - sum(lane < lanes for lane in old.kept)),
         tries,
         REPAIR_SLACK,
+        bounded,
     )
     if found is None:
         return None

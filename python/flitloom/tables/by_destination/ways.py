@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.ground.numerals import counted
-from flitloom.tables.by_destination.mixing import judge_mixture
-from flitloom.tables.by_destination.mixtures import NOTHING, are_acyclic, parts_of, places_of
-from flitloom.tables.by_destination.tables import NONE, ForwardingTables, with_lanes
+from flitloom.tables.by_destination.mixtures import NOTHING, mixed
+from flitloom.tables.by_destination.tables import NONE, ForwardingTables, lanes_of_links, with_lanes
 
 #: Tables with more entries are not compared: every step takes longer than the tables.
 MOST = 1 << 20
@@ -97,7 +99,8 @@ def way(
     >>> [step.what for step in way(made.subnet, made.owners, tables, tables).steps]
     ['all entries and levels, in any order']
     """
-    return _Search(subnet, owners, moved_file).way(before, after)
+    lanes = lanes_of_links(max(int(levels.max(initial=0)) for _, levels in (before, after)) + 1)
+    return _Search(subnet, owners, moved_file, lanes).way(before, after)
 
 
 @dataclass(frozen=True)
@@ -107,49 +110,64 @@ class _Search:
     subnet: Subnet
     owners: NDArray[np.int64]
     moved_file: str
+    #: Lanes of the links.
+    lanes: int
 
-    def tables(
-        self, entries: Entries, levels: Levels, rows: NDArray[np.int64] | None = None
-    ) -> ForwardingTables:
-        """Tables in memory, of some destinations."""
-        made = with_lanes(self.subnet, self.owners, entries, levels, None)
-        if rows is None:
-            return made
-        assert made.levels is not None
-        parts = self.owners[rows], made.following[rows], made.levels[rows]
-        return replace(made, owners=parts[0], following=parts[1], levels=parts[2])
+    @cached_property
+    def roots(self) -> NDArray[np.int64]:
+        """The switch of every destination."""
+        hosts = np.array([host.switch for host in self.subnet.hosts], dtype=np.int64)
+        return hosts[self.owners]
 
-    def safe(self, one: tuple[Entries, Levels], other: tuple[Entries, Levels]) -> bool:
-        """Whether both may lie side by side."""
-        return judge_mixture(self.tables(*one), self.tables(*other)).passed
+    @cached_property
+    def sends(self) -> NDArray[np.bool_]:
+        """By switch whether it has hosts."""
+        return np.array(self.subnet.hosts_per_switch()) > 0
+
+    @cached_property
+    def core(self) -> _core.Network:
+        """The switches as the core has them."""
+        return self.subnet.core()
+
+    def tables(self, entries: Entries, levels: Levels) -> ForwardingTables:
+        """Tables in memory."""
+        return replace(with_lanes(self.subnet, self.owners, entries, levels, None), lanes=self.lanes)
+
+    def mixed(
+        self, one: tuple[Entries, Levels], other: tuple[Entries, Levels]
+    ) -> tuple[bool, dict[str, Any]]:
+        """Whether both may lie side by side, and what their mixtures do."""
+        found = mixed(self.tables(*one), self.tables(*other))
+        assert found is not None
+        return found["acyclic"] and not found["circles"] and not found["lost"], found
 
     def way(self, before: tuple[Entries, Levels], after: tuple[Entries, Levels]) -> Way:
         """See `way`."""
         (old, old_levels), (new, new_levels) = before, after
-        # Packets between hosts of one switch are on no channel.
-        roots = self.tables(new, new_levels).roots
-        old_levels = old_levels.copy()
-        old_levels[np.arange(len(roots)), roots] = new_levels[np.arange(len(roots)), roots]
+        # Packets between hosts of one switch are on no channel, and others have no hosts.
+        old_levels = np.where(self.sends, old_levels, new_levels)
+        rows = np.arange(len(self.roots))
+        old_levels[rows, self.roots] = new_levels[rows, self.roots]
         before = old, old_levels
         everything = Step("all entries and levels, in any order", *after)
         if np.array_equal(old, new) and np.array_equal(old_levels, new_levels):
             return Way((everything,), 0)
-        found = judge_mixture(self.tables(*before), self.tables(*after))
-        if found.passed:
-            return Way((everything,), found.moved)
+        passed, found = self.mixed(before, after)
+        if passed:
+            return Way((everything,), found["moved"])
         steps, start = list[Step](), before
         missing = (old == NONE) & (new != NONE)
-        if found.lost and missing.any():
+        if found["lost"] and missing.any():
             start = np.where(missing, new, old), old_levels
             steps.append(Step(f"{counted(int(missing.sum()), 'entry')} of parts that are back", *start))
         more = self.rounds(start, after)
         if more is None:
-            return Way(None, found.moved)
+            return Way(None, found["moved"])
         last = Step(more[-1].what.removesuffix(_WAIT), new, new_levels)
         steps += [*more[:-1], last]
         known = [before, *((step.following, step.levels) for step in steps)]
-        safe = all(self.safe(*both) for both in pairwise(known))
-        return Way(tuple(steps) if safe else None, found.moved)
+        safe = all(self.mixed(*both)[0] for both in pairwise(known))
+        return Way(tuple(steps) if safe else None, found["moved"])
 
     def rounds(self, before: tuple[Entries, Levels], after: tuple[Entries, Levels]) -> list[Step] | None:
         """Steps that change entries, else levels, else both, as many as can; None where some never can."""
@@ -182,9 +200,18 @@ class _Search:
 
     def reached(self, tables: tuple[Entries, Levels]) -> NDArray[np.bool_]:
         """Whether tables serve a destination and a host on another switch."""
-        made = self.tables(*tables)
-        parts = [part.served[0] for part in parts_of(made, made)]
-        return np.concatenate([np.zeros((0, len(self.subnet.hosts)), bool), *parts])
+        none = len(self.subnet.switches)
+        heads = np.append(self.subnet.cable_ends().astype(np.int64)[:, ::-1].reshape(-1), none)
+        there = np.full((len(self.owners), none + 1), none, dtype=np.int64)
+        there[:, :none] = heads[np.minimum(tables[0], len(heads) - 1)]
+        there[np.arange(len(self.roots)), self.roots] = self.roots
+        # Twice as far with every step.
+        for _ in range(none.bit_length()):
+            there = np.take_along_axis(there, there, axis=1)
+        hosts = np.array([host.switch for host in self.subnet.hosts], dtype=np.int64)
+        others: NDArray[np.bool_] = hosts[None, :] != self.roots[:, None]
+        others &= there[:, hosts] == self.roots[:, None]
+        return others
 
     def said(
         self, now: tuple[Entries, Levels], then: tuple[Entries, Levels], served: NDArray[np.bool_]
@@ -214,22 +241,22 @@ class _Search:
         Where all of a destination would let them, an entry changes when the way behind it is new.
         """
         aim = new.copy()
-        for part in parts_of(self.tables(now, levels), self.tables(new, levels)):
-            bad = {*part.circles().tolist(), *(row for row, _ in part.lost())}
-            rows = np.array(sorted(bad), dtype=np.int64)
-            if not len(rows):
-                continue
-            line = np.arange(len(rows))[:, None]
-            # Behind the last switch is the number for nowhere.
-            there = part.next[1][rows]
-            same = np.append(
-                now[part.rows][rows] == new[part.rows][rows], np.ones((len(rows), 1), bool), axis=1
-            )
-            final = same.copy()
-            while not np.array_equal(more := same & final[line, there], final):
-                final = more
-            ready = final[line, there][:, :-1]
-            aim[part.rows.start + rows] = np.where(ready, new[part.rows][rows], now[part.rows][rows])
+        found = self.mixed((now, levels), (new, levels))[1]
+        rows = np.array(sorted({*found["circles"], *(row for row, _ in found["lost"])}), dtype=np.int64)
+        if not len(rows):
+            return aim
+        line = np.arange(len(rows))[:, None]
+        none = len(self.subnet.switches)
+        heads = np.append(self.subnet.cable_ends().astype(np.int64)[:, ::-1].reshape(-1), none)
+        # Behind the last switch is the number for nowhere.
+        there = np.full((len(rows), none + 1), none, dtype=np.int64)
+        there[:, :none] = heads[np.minimum(new[rows], len(heads) - 1)]
+        same = np.append(now[rows] == new[rows], np.ones((len(rows), 1), bool), axis=1)
+        final = same.copy()
+        while not np.array_equal(more := same & final[line, there], final):
+            final = more
+        ready = final[line, there][:, :-1]
+        aim[rows] = np.where(ready, new[rows], now[rows])
         return aim
 
     def together(
@@ -240,35 +267,30 @@ class _Search:
         Entries change by destination, levels by pairs of destinations of switches, both directions at once.
         """
         changes = self.changes(now, aim)
-        waits, places = self.waits(now, now, None), places_of(self.subnet)
-        then = now[0].copy(), now[1].copy()
+        senders = np.flatnonzero(self.sends)
+        column = np.cumsum(self.sends) - 1
+        first, second = (
+            (entries, np.ascontiguousarray(levels[:, senders])) for entries, levels in (now, aim)
+        )
+        told = [
+            (rows.tolist(), list(zip(row.tolist(), column[switch].tolist(), strict=True)))
+            for rows, (row, switch) in changes
+        ]
         smallest = max(1, len(changes) // _GROUPS)
-        taken = False
-
-        def add(some: list[Change]) -> None:
-            nonlocal waits, then, taken
-            tried = then[0].copy(), then[1].copy()
-            for rows, (row, switch) in some:
-                tried[0][rows] = aim[0][rows]
-                tried[1][row, switch] = aim[1][row, switch]
-            rows = np.unique(np.concatenate([NOTHING, *(np.append(one[0], one[1][0]) for one in some)]))
-            more = np.union1d(waits, self.waits(now, tried, rows))
-            if are_acyclic(*np.divmod(more, places)):
-                waits, then, taken = more, tried, True
-            elif len(some) > smallest:
-                add(some[: len(some) // 2])
-                add(some[len(some) // 2 :])
-
-        if changes:
-            add(changes)
-        return then if taken else None
+        places = self.roots.tolist(), senders.tolist()
+        found = _core.change_together(self.core, *places, first, second, told, smallest, self.lanes)
+        if found is None:
+            return None
+        levels = now[1].copy()
+        levels[:, senders] = found[1]
+        return found[0], levels
 
     def changes(self, now: tuple[Entries, Levels], aim: tuple[Entries, Levels]) -> list[Change]:
         """What changes together: entries of a destination, or levels of pairs of hosts of two switches.
 
         Where both change these are all that concern a switch.
         """
-        roots = np.array([self.subnet.hosts[owner].switch for owner in self.owners.tolist()], dtype=np.int64)
+        roots = self.roots
         entries = np.flatnonzero((now[0] != aim[0]).any(axis=1))
         row, switch = np.nonzero(now[1] != aim[1])
         no_pair = NOTHING, NOTHING
@@ -285,10 +307,3 @@ class _Search:
         _, group = np.unique(ends, axis=1, return_inverse=True)
         group = group.reshape(-1)
         return [(NOTHING, (row[group == one], switch[group == one])) for one in range(int(group.max()) + 1)]
-
-    def waits(
-        self, one: tuple[Entries, Levels], other: tuple[Entries, Levels], rows: NDArray[np.int64] | None
-    ) -> NDArray[np.int64]:
-        """Pairs of channels of which one can wait for the other, as numbers."""
-        parts = parts_of(self.tables(*one, rows), self.tables(*other, rows))
-        return np.unique(np.concatenate([NOTHING, *(part.waits() for part in parts)]))

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flitloom.fabric.netlist import written
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.ground.outputs import folder_for, write_files
@@ -81,13 +83,14 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
         files = known.files()
         texts |= {name: files[name] for name in files if name != "report.json"}
     report = {name: facts[name] for name in _REPORTED}
+    there, again = _Texts(), _Texts()
     folders: dict[str, dict[str, str | Iterable[str | bytes]]] = {
-        FOLDER.format(number): _loaded(stage.tables, policy, report)
+        FOLDER.format(number): _loaded(stage.tables, policy, report, there)
         for number, stage in enumerate(stages[:-1], start=1)
     }
     for number, stage in enumerate(back.stages[:-1] if back else (), start=1):
-        rules = qos_policy(stage.tables) if policy else None
-        folders[BACK.format(number)] = _loaded(stage.tables, rules, report)
+        rules = again.policy(stage.tables) if policy else None
+        folders[BACK.format(number)] = _loaded(stage.tables, rules, report, again)
     if known is not None and not tables.again:
         folders[FIRST] = {**known.files()}
     with folder_for(folder) as place:
@@ -118,15 +121,45 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
             (folder / name).unlink()
 
 
+class _Texts:
+    """What stages on one fabric have in common: most entries of switches, and files that do not differ."""
+
+    def __init__(self) -> None:
+        self.rows: dict[tuple[int, bytes], str] = {}
+        self._policies: dict[bytes, str | None] = {}
+        self._levels: dict[bytes, list[str]] = {}
+        self._lanes: list[str] = []
+
+    def policy(self, tables: MadeTables) -> str | None:
+        """The policy of the levels of tables."""
+        key = tables.levels.tobytes()
+        if key not in self._policies:
+            self._policies[key] = qos_policy(tables)
+        return self._policies[key]
+
+    def levels(self, tables: MadeTables) -> list[str]:
+        """Their levels."""
+        key = tables.levels.tobytes()
+        if key not in self._levels:
+            self._levels[key] = list(levels_text(tables))
+        return self._levels[key]
+
+    def lanes(self, tables: MadeTables) -> list[str]:
+        """Their lanes, which stages do not change."""
+        self._lanes = self._lanes or list(_sl2vl(tables))
+        return self._lanes
+
+
 def _loaded(
-    tables: MadeTables, policy: str | None, report: dict[str, Any]
+    tables: MadeTables, policy: str | None, report: dict[str, Any], known: _Texts | None = None
 ) -> dict[str, str | Iterable[str | bytes]]:
-    """What is loaded, and what its check reads: all files of a stage."""
+    """What is loaded, and what its check reads: all files of a stage; `known` are texts of other stages."""
     multicast = tables.beside.multicast_level
+    levels, lanes = (levels_text, _sl2vl) if known is None else (known.levels, known.lanes)
     return {
-        "opensm-lfts.dump": _forwarding(tables),
-        **({"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}),
-        **({"sl2vl.dump": _sl2vl(tables)} if tables.rising is None else {}),
+        "opensm-lfts.dump": _forwarding(tables, None if known is None else known.rows),
+        **({"path-sl.txt": levels(tables)} if tables.levels.any() else {}),
+        **({"sl2vl.dump": lanes(tables)} if tables.rising is None else {}),
         **({} if tables.rising is None else {RISES: rises(tables.subnet, tables.rising)}),
         "report.json": json.dumps(report, indent=2) + "\n",
         **({"qos-policy.conf": policy} if policy else {}),
@@ -134,8 +167,8 @@ def _loaded(
     }
 
 
-def _forwarding(tables: MadeTables) -> Iterator[str]:
-    """Out ports, switch by switch."""
+def _forwarding(tables: MadeTables, known: dict[tuple[int, bytes], str] | None = None) -> Iterator[str]:
+    """Out ports, switch by switch; texts of switches and rows that are known are taken, and others kept."""
     subnet, ports = tables.subnet, tables.ports()
     names = {}
     for lid, owner in zip(tables.lids.tolist(), tables.owners.tolist(), strict=True):
@@ -149,20 +182,26 @@ def _forwarding(tables: MadeTables) -> Iterator[str]:
     heads = [f"0x{lid:04x} " for lid in order]
     texts = [f"{port:03d}" for port in range(256)]
     for index, switch in enumerate(subnet.switches):
-        row = ports[index, order].tolist()
+        row = ports[index, order]
         yield (
             f"Unicast lids [0x0-0x{order[-1]:x}] of switch Lid {switch.lid or 0} guid "
             f"0x{switch.guid or 0:016x} ('{switch.name}'):\n"
             "  Lid  Out   Destination\n       Port     Info\n"
         )
-        yield "".join(
-            [
-                head + texts[port] + tail
-                for head, port, tail in zip(heads, row, tails, strict=True)
-                if port != 255
-            ]
-        )
-        yield f"{len(row) - row.count(255)} valid lids dumped\n"
+        key = index, row.tobytes()
+        text = None if known is None else known.get(key)
+        if text is None:
+            text = "".join(
+                [
+                    head + texts[port] + tail
+                    for head, port, tail in zip(heads, row.tolist(), tails, strict=True)
+                    if port != 255
+                ]
+            )
+        if known is not None:
+            known[key] = text
+        yield text
+        yield f"{np.count_nonzero(row != 255)} valid lids dumped\n"
 
 
 def levels_text(tables: MadeTables) -> Iterator[str]:
