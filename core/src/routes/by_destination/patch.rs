@@ -57,11 +57,11 @@ pub fn patch(
         return None;
     }
     let Some(choices) = choices else {
-        return patch.search(missing.to_vec()).then(|| patch.told(before, 0));
+        return patch.search(missing.to_vec()).then(|| patch.patched(before, 0));
     };
     choices.iter().enumerate().find_map(|(choice, lanes)| {
         patch.allowed = Some(lanes);
-        patch.search(missing.to_vec()).then(|| patch.told(before, choice))
+        patch.search(missing.to_vec()).then(|| patch.patched(before, choice))
     })
 }
 
@@ -490,7 +490,7 @@ impl<'a> Patch<'a> {
         true
     }
 
-    fn told(&self, before: Before<'_>, choice: usize) -> Patched {
+    fn patched(&self, before: Before<'_>, choice: usize) -> Patched {
         let mut levels = before.levels.to_vec();
         self.moves.iter().for_each(|&(place, _)| levels[place] = self.lanes[place]);
         Patched { next: self.next.clone(), levels, rounds: self.rounds(), choice }
