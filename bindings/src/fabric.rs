@@ -230,6 +230,31 @@ pub fn forward<'py>(
     Ok(facts)
 }
 
+/// Channels by destination and switch, and service levels by destination and sender.
+pub(crate) type Laid<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>);
+
+/// Copies of tables, which threads may read.
+pub(crate) fn copied((next, levels): &Laid<'_>) -> (Vec<u32>, Vec<u8>) {
+    (entries(next), entries(levels))
+}
+
+/// Tables that are loaded, and what they have for destinations that are gone.
+pub(crate) struct Loaded {
+    tables: (Vec<u32>, Vec<u8>),
+    lost: (Vec<u32>, Vec<u8>),
+}
+
+impl Loaded {
+    pub(crate) fn new(tables: &Laid<'_>, lost: &Laid<'_>) -> Self {
+        Self { tables: copied(tables), lost: copied(lost) }
+    }
+
+    pub(crate) fn before(&self) -> Before<'_> {
+        let ((next, levels), (lost_next, lost_levels)) = (&self.tables, &self.lost);
+        Before { next, levels, lost_next, lost_levels }
+    }
+}
+
 /// Repaired tables with constant lanes, of which no mixture with the old ones can deadlock; `None` if there
 /// were none.
 ///
@@ -241,8 +266,8 @@ pub fn repair_forwarding<'py>(
     py: Python<'py>,
     network: &Network,
     roots: Vec<u32>,
-    old: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
-    lost: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
+    old: Laid<'py>,
+    lost: Laid<'py>,
     demand: Option<Counted<'py>>,
     lanes: usize,
     tries: u64,
@@ -250,15 +275,10 @@ pub fn repair_forwarding<'py>(
     bounded: bool,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let graph = network.switches(py)?;
-    let next: Vec<u32> = entries(&old.0);
-    let levels: Vec<u8> = entries(&old.1);
-    let lost_next: Vec<u32> = entries(&lost.0);
-    let lost_levels: Vec<u8> = entries(&lost.1);
+    let loaded = Loaded::new(&old, &lost);
     let demand = demand.map(counted);
     let made = py.detach(|| {
-        let order = DimensionOrder::of(&network.inner);
-        let before =
-            Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
+        let (order, before) = (DimensionOrder::of(&network.inner), loaded.before());
         let request = ForwardingRequest { lanes, tries, slack, ..ForwardingRequest::default() };
         let made = by_destination::repair(graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
         let load = made.table.loads(graph).into_iter().max().unwrap_or(0);

@@ -1,7 +1,10 @@
 //! Tables by destination beside those of before: entries in place of others, and what mixtures of both do.
 
-use crate::{fabric::entries, network::Network};
-use flitloom_core::routes::by_destination::{self, Before, Change, Management, MixedTables, Senders};
+use crate::{
+    fabric::{Laid, Loaded, copied, entries},
+    network::Network,
+};
+use flitloom_core::routes::by_destination::{self, Change, Management, MixedTables, Senders};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
 
@@ -13,22 +16,16 @@ pub fn patch_forwarding<'py>(
     py: Python<'py>,
     network: &Network,
     roots: Vec<u32>,
-    old: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
-    lost: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
+    old: Laid<'py>,
+    lost: Laid<'py>,
     lanes: usize,
     missing: PyReadonlyArray1<'py, u32>,
     choices: Option<Vec<Vec<u8>>>,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let graph = network.switches(py)?;
-    let next: Vec<u32> = entries(&old.0);
-    let levels: Vec<u8> = entries(&old.1);
-    let lost_next: Vec<u32> = entries(&lost.0);
-    let lost_levels: Vec<u8> = entries(&lost.1);
-    let missing: Vec<u32> = missing.as_array().to_vec();
+    let (loaded, missing) = (Loaded::new(&old, &lost), missing.as_array().to_vec());
     let made = py.detach(|| {
-        let before =
-            Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
-        by_destination::patch(graph, &roots, before, lanes, &missing, choices.as_deref())
+        by_destination::patch(graph, &roots, loaded.before(), lanes, &missing, choices.as_deref())
     });
     let Some(made) = made else { return Ok(None) };
     let shape = [roots.len(), graph.switches()];
@@ -40,9 +37,6 @@ pub fn patch_forwarding<'py>(
     Ok(Some(facts))
 }
 
-/// Channels by destination and switch, and service levels by destination and sender.
-type Mixable<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>);
-
 /// What mixtures of two sets of tables do, of which senders at these switches have packets.
 #[pyfunction]
 pub fn mixed_forwarding<'py>(
@@ -50,12 +44,12 @@ pub fn mixed_forwarding<'py>(
     network: &Network,
     roots: Vec<u32>,
     at: Vec<u32>,
-    first: Mixable<'py>,
-    second: Mixable<'py>,
+    first: Laid<'py>,
+    second: Laid<'py>,
     lanes: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = network.switches(py)?;
-    let [first, second] = [&first, &second].map(|(next, levels)| (entries(next), entries(levels)));
+    let [first, second] = [&first, &second].map(copied);
     let found = py.detach(|| {
         let tables = [&first, &second].map(|(next, levels)| MixedTables { next, levels });
         by_destination::mixed(graph, Senders { at: &at, roots: &roots }, tables, lanes)
@@ -119,14 +113,14 @@ pub fn change_together<'py>(
     network: &Network,
     roots: Vec<u32>,
     at: Vec<u32>,
-    now: Mixable<'py>,
-    aim: Mixable<'py>,
+    now: Laid<'py>,
+    aim: Laid<'py>,
     changes: Vec<Changing>,
     smallest: usize,
     lanes: usize,
 ) -> PyResult<Option<Made<'py>>> {
     let graph = network.switches(py)?;
-    let [now, aim] = [&now, &aim].map(|(next, levels)| (entries(next), entries(levels)));
+    let [now, aim] = [&now, &aim].map(copied);
     let changes: Vec<Change> = changes.into_iter().map(|(rows, pairs)| Change { rows, pairs }).collect();
     let found = py.detach(|| {
         let [now, aim] = [&now, &aim].map(|(next, levels)| MixedTables { next, levels });

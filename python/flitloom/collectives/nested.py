@@ -222,13 +222,7 @@ def nested(ground: Ground, rounds: int, moves: int = MOVES, *, longer: bool = Tr
     first = min(moves, WORK // ground.nodes) // passes
     more = min(MOVES if several else MORE, PER_NODE[several] * ground.nodes, MORE_WORK // ground.nodes)
     found = _nested(ground, rounds, first, passes)
-    if longer and more > first:
-        other = _nested(ground, rounds, more, passes)
-        # With more messages it would be slower where these cost much.
-        further = [sum(crowding(one.messages, ground.most_links)) for one in (found, other)]
-        if other.chunks < found.chunks and further[1] <= further[0]:
-            return other
-    return found
+    return _better(ground, found, _nested(ground, rounds, more, passes)) if longer and more > first else found
 
 
 def long_nested(ground: Ground, rounds: int) -> Nested:
@@ -246,11 +240,14 @@ def long_nested(ground: Ground, rounds: int) -> Nested:
     passes = PASSES if len(offsets(ground).links) > 1 else 1
     moves = min(LONG * ground.nodes, LONG_WORK // ground.nodes) // passes
     for warmth in WARMTHS if rounds > 1 else ():
-        other = _nested(ground, rounds, moves, passes, warmth)
-        further = [sum(crowding(one.messages, ground.most_links)) for one in (found, other)]
-        if other.chunks < found.chunks and further[1] <= further[0]:
-            found = other
+        found = _better(ground, found, _nested(ground, rounds, moves, passes, warmth))
     return found
+
+
+def _better(ground: Ground, found: Nested, other: Nested) -> Nested:
+    """The other one if it has fewer bytes, and no more messages: these may cost much."""
+    further = [sum(crowding(one.messages, ground.most_links)) for one in (found, other)]
+    return other if other.chunks < found.chunks and further[1] <= further[0] else found
 
 
 def _nested(ground: Ground, rounds: int, moves: int, passes: int, warmth: float = WARMTH) -> Nested:

@@ -1,6 +1,7 @@
 //! The check of anybody's tables: who is reached, what loads the channels, and whether they can deadlock.
 
 use super::Forwarding;
+use crate::bits::ones;
 use crate::fabric::Graph;
 use crate::routes::check::judge;
 use crate::routes::verdict::{Problem, Problems, Rejection, SHOWN, Uses, Verdict};
@@ -204,8 +205,8 @@ pub(super) fn vertex(channel: u32, lane: u8) -> u32 {
 }
 
 /// The lanes of a set.
-fn lanes_of(set: u16) -> impl Iterator<Item = u8> {
-    (0..LANES as u8).filter(move |lane| set >> lane & 1 != 0)
+pub(super) fn lanes_of(set: u16) -> impl Iterator<Item = u8> {
+    ones(set.into()).map(|lane| lane as u8)
 }
 
 /// What was seen on the trees of some destinations.

@@ -1,6 +1,6 @@
 //! Packets while every entry of every switch, and every level, is of either of two sets of tables.
 
-use super::{MAX_LANES, NO_CHANNEL};
+use super::{MAX_LANES, NO_CHANNEL, check::lanes_of, table::standing};
 use crate::{fabric::Graph, flow::order::Dependencies};
 
 /// One of two sets of tables.
@@ -67,7 +67,7 @@ pub fn mixed(graph: &Graph, senders: Senders<'_>, tables: [MixedTables<'_>; 2], 
         if packets.follow(parts, root) {
             found.circles.push(row as u32);
         }
-        let serves = parts.map(|part| served(graph, part.next, root));
+        let serves = parts.map(|part| standing(graph, part.next, root));
         let nowhere = packets.nowhere(parts.map(|part| part.next), root);
         for (sender, &at) in senders.at.iter().enumerate().filter(|(_, at)| **at != root) {
             let by = [0, 1].map(|one: usize| serves[one][at as usize]);
@@ -381,15 +381,8 @@ impl<'a> Packets<'a> {
         self.order.iter().all(|&switch| {
             let lanes = self.lanes[switch as usize];
             self.hops(next, switch).all(|hop| {
-                self.hops(next, self.graph.ends(hop).1).all(|behind| {
-                    let mut left = lanes;
-                    std::iter::from_fn(|| {
-                        let lane = (left != 0).then(|| left.trailing_zeros() as u8)?;
-                        left &= left - 1;
-                        Some(lane)
-                    })
-                    .all(|lane| each(hop, behind, lane))
-                })
+                self.hops(next, self.graph.ends(hop).1)
+                    .all(|behind| lanes_of(lanes).all(|lane| each(hop, behind, lane)))
             })
         })
     }
@@ -414,28 +407,4 @@ impl<'a> Packets<'a> {
         }
         found
     }
-}
-
-/// By switch whether entries lead to a destination.
-fn served(graph: &Graph, next: &[u32], root: u32) -> Vec<bool> {
-    /// Not known yet.
-    const UNKNOWN: u8 = 2;
-    let mut known = vec![UNKNOWN; next.len()];
-    known[root as usize] = 1;
-    let mut way = Vec::new();
-    for start in 0..next.len() {
-        let mut at = start;
-        while known[at] == UNKNOWN {
-            // What is on the way again goes round.
-            known[at] = 0;
-            way.push(at);
-            match next[at] {
-                NO_CHANNEL => break,
-                hop => at = graph.ends(hop).1 as usize,
-            }
-        }
-        let serves = known[at];
-        way.drain(..).for_each(|on| known[on] = serves);
-    }
-    known.into_iter().map(|known| known == 1).collect()
 }

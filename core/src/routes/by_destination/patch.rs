@@ -2,10 +2,10 @@
 
 mod through;
 
-use super::{Before, NO_CHANNEL, lanes_of_links};
+use super::{Before, NO_CHANNEL, check::lanes_of, lanes_of_links, way};
 use crate::{fabric::Graph, flow::order::Dependencies};
 use std::collections::{HashMap, HashSet};
-use through::{Through, bits, folded, rows};
+use through::{Through, folded, rows};
 
 /// Orders of missing entries that are tried.
 const ORDERS: usize = 24;
@@ -159,7 +159,7 @@ impl<'a> Patch<'a> {
             let behind = next[self.graph.ends(hop).1 as usize];
             if behind != NO_CHANNEL {
                 let missing = self.through.lanes[switch] & !self.dependencies.lanes(hop, behind);
-                for lane in bits(missing) {
+                for lane in lanes_of(missing) {
                     self.dependencies.add((hop, lane), (behind, lane));
                 }
             }
@@ -253,17 +253,10 @@ impl<'a> Patch<'a> {
     }
 
     /// The channels from a switch to a destination; `None` where there is no way.
-    fn way(&self, row: usize, mut switch: u32) -> Option<Vec<u32>> {
-        let (next, mut found) = (self.row(row), Vec::new());
-        while switch != self.roots[row] {
-            let hop = next[switch as usize];
-            if hop == NO_CHANNEL || found.len() > self.switches {
-                return None;
-            }
-            found.push(hop);
-            switch = self.head(hop);
-        }
-        Some(found)
+    fn way(&self, row: usize, switch: u32) -> Option<Vec<u32>> {
+        let root = self.roots[row];
+        let found: Vec<u32> = way(self.graph, self.row(row), root, switch).collect();
+        (found.last().map_or(switch, |&hop| self.head(hop)) == root).then_some(found)
     }
 
     /// Gives an entry the hop behind which the busiest channel has the least load; false for none.
@@ -391,23 +384,14 @@ impl<'a> Patch<'a> {
         taken
     }
 
-    /// The switches behind one along its route to a destination.
-    fn behind(&self, row: usize, mut switch: u32) -> Vec<u32> {
-        let mut found = Vec::new();
-        // Entries that no packet meets may go round.
-        while found.len() < self.switches {
-            match self.next[self.at(row, switch)] {
-                NO_CHANNEL => break,
-                hop => switch = self.head(hop),
-            }
-            found.push(switch);
-        }
-        found
+    /// The switches behind one along its route to a destination, which may go round where no packet comes.
+    fn behind(&self, row: usize, switch: u32) -> Vec<u32> {
+        way(self.graph, self.row(row), self.roots[row], switch).map(|hop| self.head(hop)).collect()
     }
 
     fn add(&mut self, hop: u32, behind: u32, lanes: u16) -> bool {
         let missing = lanes & !self.dependencies.lanes(hop, behind);
-        bits(missing).all(|lane| self.dependencies.add((hop, lane), (behind, lane)))
+        lanes_of(missing).all(|lane| self.dependencies.add((hop, lane), (behind, lane)))
     }
 
     /// Whether all that comes through some switches may wait for what is behind them.
@@ -470,24 +454,16 @@ impl<'a> Patch<'a> {
     /// Has packets wait for what is behind them, by old and new entries; false if they cannot.
     fn takes(&mut self, pairs: &[(usize, u32)], lane: u8) -> bool {
         let before = self.dependencies.fresh();
-        for &(row, source) in pairs {
-            for old in [false, true] {
-                let entry = |patch: &Self, switch: u32| {
-                    let table = if old { patch.old } else { &patch.next };
-                    table[patch.at(row, switch)]
-                };
-                let mut hop = entry(self, source);
-                while hop != NO_CHANNEL && self.head(hop) != self.roots[row] {
-                    let behind = entry(self, self.head(hop));
-                    if behind != NO_CHANNEL && !self.add(hop, behind, 1 << lane) {
-                        self.dependencies.take_back_to(before);
-                        return false;
-                    }
-                    hop = behind;
-                }
-            }
+        let fits = pairs.iter().all(|&(row, source)| {
+            let all = row * self.switches..(row + 1) * self.switches;
+            let ways = [&self.next[all.clone()], &self.old[all]]
+                .map(|entries| way(self.graph, entries, self.roots[row], source).collect::<Vec<u32>>());
+            ways.iter().all(|way| way.windows(2).all(|pair| self.add(pair[0], pair[1], 1 << lane)))
+        });
+        if !fits {
+            self.dependencies.take_back_to(before);
         }
-        true
+        fits
     }
 
     fn patched(&self, before: Before<'_>, choice: usize) -> Patched {

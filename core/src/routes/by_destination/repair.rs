@@ -2,7 +2,7 @@
 
 use super::{
     DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded,
-    lanes_of_links, way,
+    lanes_of_links, table::standing, way,
 };
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::flow::demands::{Pairs, first_bound};
@@ -145,7 +145,7 @@ fn mend(
     }
     let distances = graph.distances_to(root);
     loop {
-        let standing = standing(graph, table, destination);
+        let standing = standing(graph, table.row(destination), table.roots[destination]);
         let row = &table.next[all.clone()];
         let cut_off = cut_off(graph, row, &standing, &distances);
         if !cut_off.contains(&true) {
@@ -205,13 +205,6 @@ fn next_to_mend(
     }
 }
 
-/// The switches from which a row leads to its destination.
-fn standing(graph: &Graph, table: &Forwarding, destination: usize) -> Vec<bool> {
-    let mut standing = vec![false; graph.switches()];
-    table.towards(graph, destination).iter().for_each(|&switch| standing[switch as usize] = true);
-    standing
-}
-
 /// Switches from which a row leads nowhere though there is a way, as far as hosts send through them.
 fn cut_off(graph: &Graph, row: &[u32], standing: &[bool], distances: &[u16]) -> Vec<bool> {
     let mut cut_off = vec![false; row.len()];
@@ -264,7 +257,7 @@ fn serve_the_rest(graph: &Graph, table: &mut Forwarding) -> Vec<u32> {
         {
             continue;
         }
-        let mut standing = standing(graph, table, destination);
+        let mut standing = standing(graph, table.row(destination), table.roots[destination]);
         let stand = (0..switches as u32).filter(|&switch| standing[switch as usize]).collect();
         graph.met_backwards(stand, |channel, there| {
             let new = !std::mem::replace(&mut standing[there as usize], true);

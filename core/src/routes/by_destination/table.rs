@@ -201,10 +201,7 @@ impl Forwarding {
     /// The switches from which a destination is reached, those far away first: every switch stands before
     /// the one it forwards to, the root last.
     pub fn towards(&self, graph: &Graph, destination: usize) -> Vec<u32> {
-        let row = self.row(destination);
-        let root = self.roots[destination];
-        let mut order =
-            graph.met_backwards(vec![root], |channel, there| there != root && row[there as usize] == channel);
+        let mut order = nearby_first(graph, self.row(destination), self.roots[destination]);
         order.reverse();
         order
     }
@@ -238,6 +235,18 @@ impl Forwarding {
         }
         loads
     }
+}
+
+/// By switch whether the entries of a row lead to a root.
+pub(super) fn standing(graph: &Graph, row: &[u32], root: u32) -> Vec<bool> {
+    let mut standing = vec![false; row.len()];
+    nearby_first(graph, row, root).iter().for_each(|&switch| standing[switch as usize] = true);
+    standing
+}
+
+/// The switches from which the entries of a row lead to a root, which comes first.
+fn nearby_first(graph: &Graph, row: &[u32], root: u32) -> Vec<u32> {
+    graph.met_backwards(vec![root], |channel, there| there != root && row[there as usize] == channel)
 }
 
 /// The channels from a switch to a root by the entries of a row, or as far as they lead; round a circle at most once.

@@ -22,6 +22,7 @@ from flitloom.tables.by_destination.mixing_beside import MixedKinds, besides_of
 from flitloom.tables.by_destination.mixtures import (
     LANES,
     NOTHING,
+    are_safe,
     mixed,
     parts_of,
     places_of,
@@ -215,7 +216,7 @@ def judge_mixture(
     subnet, count = first.subnet, len(first.owners)
     network = f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}"
     known = mixed(first, second) if besides is None else None
-    if known is not None and known["acyclic"] and not known["circles"] and not known["lost"]:
+    if known is not None and are_safe(known):
         one, other = known["unserved"]
         return MixtureReport(network, 0, [], 0, [], (one, other), [], known["moved"])
     circles, lost, moved, unserved, differs = 0, 0, 0, np.zeros(2, dtype=int), False

@@ -404,6 +404,11 @@ def mixed(first: ForwardingTables, second: ForwardingTables) -> dict[str, Any] |
     return found
 
 
+def are_safe(found: dict[str, Any]) -> bool:
+    """Whether mixtures neither deadlock, nor send packets round, nor lose any, as `mixed` says."""
+    return bool(found["acyclic"]) and not found["circles"] and not found["lost"]
+
+
 def plain_lanes(first: ForwardingTables, second: ForwardingTables) -> int | None:
     """The number modulo which levels are lanes with both sets of tables; None if there is none."""
     lanes = {_plain_lanes(each) for each in (first, second)}

@@ -110,14 +110,18 @@ def _found(
     by_row = np.bincount(places // len(subnet.switches), minlength=len(old[0]))
     if (by_row >= len(subnet.switches) - 1).any():
         return None
-    roots = [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]
-    found = _core.patch_forwarding(subnet.core(), roots, old, lost, there, places, choices)
+    found = _core.patch_forwarding(subnet.core(), _roots(subnet), old, lost, there, places, choices)
     return None if found is None else found | {"last": []}
 
 
 def missing_entries(subnet: Subnet, following: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Places, by ``destination * switches + switch``, that have no entry and need one."""
-    roots = [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]
+    roots = _roots(subnet)
     missing = following == NONE
     missing[np.arange(len(roots)), roots] = False
     return np.flatnonzero(missing).astype(np.uint32)
+
+
+def _roots(subnet: Subnet) -> list[int]:
+    """The switch of every destination."""
+    return [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]

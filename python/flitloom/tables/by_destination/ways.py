@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.ground.numerals import counted
-from flitloom.tables.by_destination.mixtures import NOTHING, mixed
+from flitloom.tables.by_destination.mixtures import NOTHING, are_safe, mixed
 from flitloom.tables.by_destination.tables import NONE, ForwardingTables, lanes_of_links, with_lanes
 
 #: Tables with more entries are not compared: every step takes longer than the tables.
@@ -139,7 +139,7 @@ class _Search:
         """Whether both may lie side by side, and what their mixtures do."""
         found = mixed(self.tables(*one), self.tables(*other))
         assert found is not None
-        return found["acyclic"] and not found["circles"] and not found["lost"], found
+        return are_safe(found), found
 
     def way(self, before: tuple[Entries, Levels], after: tuple[Entries, Levels]) -> Way:
         """See `way`."""
@@ -200,18 +200,23 @@ class _Search:
 
     def reached(self, tables: tuple[Entries, Levels]) -> NDArray[np.bool_]:
         """Whether tables serve a destination and a host on another switch."""
-        none = len(self.subnet.switches)
-        heads = np.append(self.subnet.cable_ends().astype(np.int64)[:, ::-1].reshape(-1), none)
-        there = np.full((len(self.owners), none + 1), none, dtype=np.int64)
-        there[:, :none] = heads[np.minimum(tables[0], len(heads) - 1)]
+        there = self.ahead(tables[0])
         there[np.arange(len(self.roots)), self.roots] = self.roots
         # Twice as far with every step.
-        for _ in range(none.bit_length()):
+        for _ in range(len(self.subnet.switches).bit_length()):
             there = np.take_along_axis(there, there, axis=1)
         hosts = np.array([host.switch for host in self.subnet.hosts], dtype=np.int64)
         others: NDArray[np.bool_] = hosts[None, :] != self.roots[:, None]
         others &= there[:, hosts] == self.roots[:, None]
         return others
+
+    def ahead(self, entries: Entries) -> NDArray[np.int64]:
+        """The switch that every entry leads to; the number behind the last one for nowhere."""
+        none = len(self.subnet.switches)
+        heads = np.append(self.subnet.cable_ends().astype(np.int64)[:, ::-1].reshape(-1), none)
+        there = np.full((len(entries), none + 1), none, dtype=np.int64)
+        there[:, :none] = heads[np.minimum(entries, len(heads) - 1)]
+        return there
 
     def said(
         self, now: tuple[Entries, Levels], then: tuple[Entries, Levels], served: NDArray[np.bool_]
@@ -245,12 +250,7 @@ class _Search:
         rows = np.array(sorted({*found["circles"], *(row for row, _ in found["lost"])}), dtype=np.int64)
         if not len(rows):
             return aim
-        line = np.arange(len(rows))[:, None]
-        none = len(self.subnet.switches)
-        heads = np.append(self.subnet.cable_ends().astype(np.int64)[:, ::-1].reshape(-1), none)
-        # Behind the last switch is the number for nowhere.
-        there = np.full((len(rows), none + 1), none, dtype=np.int64)
-        there[:, :none] = heads[np.minimum(new[rows], len(heads) - 1)]
+        line, there = np.arange(len(rows))[:, None], self.ahead(new[rows])
         same = np.append(now[rows] == new[rows], np.ones((len(rows), 1), bool), axis=1)
         final = same.copy()
         while not np.array_equal(more := same & final[line, there], final):

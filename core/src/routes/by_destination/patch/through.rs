@@ -66,12 +66,3 @@ pub(super) fn rows<'b>(
 ) -> impl Iterator<Item = (&'b [u32], &'b [u8])> {
     next.chunks(switches.max(1)).zip(lanes.chunks(switches.max(1)))
 }
-
-/// The numbers of the bits that are set.
-pub(super) fn bits(mut mask: u16) -> impl Iterator<Item = u8> {
-    std::iter::from_fn(move || {
-        let lowest = (mask != 0).then(|| mask.trailing_zeros() as u8)?;
-        mask &= mask - 1;
-        Some(lowest)
-    })
-}
