@@ -123,7 +123,7 @@ def test_tables_that_opensm_loads_come_first_and_their_price_is_said():
 
 
 def test_where_portable_tables_cost_more_both_modes_are_tried():
-    tables = route_subnet(uneven((5, 5), 4, 3, 2), lanes=2, safe_for=())
+    tables = route_subnet(uneven((7, 5), 4, 3, 17), lanes=2, safe_for=())
     loads = tables.facts()["mode_loads"]
     assert (tables.mode, set(loads)) == ("portable", {"portable", "sl2vl"})
     assert tables.report.max_load == loads["portable"] <= 1.1 * loads["sl2vl"]
@@ -430,6 +430,13 @@ def test_repairs_say_more_than_from_scratch_only_where_they_are():
         above = f"{100 * (load / bound - 1):.1f} % above the lower bound"
         assert above in said[scratch][-1]
         assert said[scratch][-1].endswith(f"tables from scratch are not better ({scratch})")
+    none = tables.following[:0], tables.levels[:0]
+    before = repairing.OldTables(tables.following, tables.levels, none, tables.ports(), None)
+    for far in (False, True):
+        bound = tables.bound | {"value": load // 2 if far else load}
+        prices = replace(tables, scratch=None, old=before, bound=bound).prices()
+        told = "above the lower bound; tables from scratch may be better, and were not made"
+        assert any(price.endswith(told) for price in prices) == far
 
 
 @pytest.mark.parametrize("seed", [7, 12, 47])

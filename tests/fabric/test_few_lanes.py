@@ -7,8 +7,9 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-from fabrics import command
-from flitloom.fabric import Subnet, examples
+from fabrics import command, discovered, failed
+from flitloom.fabric import Subnet, examples, parse_fabric
+from flitloom.tables.by_destination import making
 from flitloom.tables.by_destination.beside import assumed_tree
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
@@ -18,6 +19,19 @@ DAMAGED = {
     "irregular": lambda: examples.random_regular(40, 4, 5),
     "8x8": lambda: examples.torus((8, 8), 6, 1, 5),
 }
+
+
+@pytest.mark.parametrize("seed", [1, 9])
+def test_other_orders_are_tried_where_the_load_is_far_above_the_bound(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subnet = parse_fabric(discovered(*failed((5, 5), 3, 1, seed)))
+    found = route_subnet(subnet, lanes=3)
+    monkeypatch.setattr(making, "_ORDERS", 0)
+    first = route_subnet(subnet, lanes=3)
+    assert first.report.max_load > 1.2 * first.bound["value"]
+    assert found.report.max_load < first.report.max_load
+    assert (found.report.deadlock, found.report.unreachable) == (False, 0)
 
 
 def _waits(subnet: Subnet, tables: SubnetTables, level: int) -> nx.DiGraph:

@@ -20,7 +20,7 @@ from flitloom.tables.by_destination.covering import Cover
 from flitloom.tables.by_destination.hanging import Behind
 from flitloom.tables.by_destination.management import towards
 from flitloom.tables.by_destination.remembered import First
-from flitloom.tables.by_destination.repairing import OldTables, Update
+from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update
 from flitloom.tables.by_destination.tables import (
     NONE,
     ForwardingTables,
@@ -179,13 +179,20 @@ class MadeTables:
             said.append(f"{loads} on the busiest channel; OpenSM's engine file loads portable ones only")
         if self.scratch is not None and self.scratch < self.report.max_load:
             said.append(f"few changes cost load: {self._instead(self.scratch)} from scratch, without --from")
-        elif self.scratch is not None:
+        elif self.scratch is not None or self.is_far:
             above = 100 * (self.report.max_load / max(self.bound["value"], 1) - 1)
+            other = "are not better" if self.scratch is not None else "may be better, and were not made"
             said.append(
                 f"{self.report.max_load} {self.unit} on a channel, {above:.1f} % above the lower bound; "
-                f"tables from scratch are not better ({self.scratch})"
+                f"tables from scratch {other}{'' if self.scratch is None else f' ({self.scratch})'}"
             )
         return said
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a repair loads so much more than the bound that others are worth a look."""
+        far = self.report.max_load > (1 + REPAIR_SLACK) * self.bound["value"]
+        return self.old is not None and not self.again and far
 
     @property
     def spare_lanes(self) -> int:

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.fabric.model import Subnet
+from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.tables import NONE, destinations
+from flitloom.tables.by_destination.ways import Step
 
 #: The share of entries that may be missing.
 _MOST_MISSING = 0.1
@@ -120,6 +122,44 @@ def missing_entries(subnet: Subnet, following: NDArray[np.uint32]) -> NDArray[np
     missing = following == NONE
     missing[np.arange(len(roots)), roots] = False
     return np.flatnonzero(missing).astype(np.uint32)
+
+
+def patch_steps(before: NDArray[np.uint32], made: dict[str, Any], moved: int) -> tuple[Step, ...]:
+    """The steps of a repair: pairs whose level moves, what others wait for, what is gone, what balances."""
+    between = made["between"]
+
+    def changed(now: NDArray[np.uint32], places: list[int], then: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        state = now.copy()
+        state.flat[places] = then.flat[places]
+        return state
+
+    states, now = list[tuple[str, NDArray[np.uint32]]](), before
+    steps = list[Step]()
+    if moved:
+        pairs = f"{counted(moved, 'pair')} of hosts get the levels that moved-pairs.txt lists"
+        what = (
+            f"{pairs}:\ntheir connections must be opened anew, and old packets arrive, before the next stage"
+        )
+        steps.append(Step(what, now, made["levels"]))
+    for places in made["rounds"]:
+        now = changed(now, places, between)
+        states.append(("that others wait for", now))
+    states.append(("whose cable or switch is gone", between))
+    now = between
+    for more in made["further"]:
+        new = more["next"]
+        for places in more["rounds"]:
+            now = changed(now, places, new)
+            states.append(("that others wait for", now))
+        states.append(("that balance the load, in any order", changed(new, more["last"], now)))
+        states.append(("through which no host sends, when old packets are gone", new))
+        now = new
+    now = before
+    for what, then in states:
+        if count := int((now != then).sum()):
+            steps.append(Step(f"{counted(count, 'entry')} {what}", then, made["levels"]))
+        now = then
+    return tuple(steps)
 
 
 def _roots(subnet: Subnet) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,22 +54,23 @@ def cannot_be_loaded(tables: MadeTables) -> str | None:
     return None
 
 
-def qos_policy(tables: MadeTables) -> str | None:
+def qos_policy(tables: MadeTables, known: dict[tuple[int, bytes], str] | None = None) -> str | None:
     """The policy file for ``opensm -Q -Y``; None where no path needs a level other than 0, or none can serve.
 
     Without a policy OpenSM answers with the level of the partition, which is that of multicast. A port group
     holds the hosts of a switch as sources, which share their levels; another one the destinations that they
-    reach on a level. Pairs without a rule have level 0.
+    reach on a level. Pairs without a rule have level 0. Groups that are `known` by switch and levels are
+    taken, and others kept.
     """
     apart = tables.levels.any() or tables.beside.multicast_level
     if cannot_be_loaded(tables) is not None or not apart:
         return None
-    return "".join(_lines(tables))
+    return "".join(_lines(tables, {} if known is None else known))
 
 
-def _lines(tables: MadeTables) -> Iterator[str]:
+def _lines(tables: MadeTables, known: dict[tuple[int, bytes], str]) -> Iterator[str]:
     subnet = tables.subnet
-    ports = np.array([host.port_guid for host in subnet.hosts], dtype=np.uint64)
+    ports = [f"0x{host.port_guid or 0:016x}" for host in subnet.hosts]
     at: dict[int, list[int]] = {}
     for index, host in enumerate(subnet.hosts):
         at.setdefault(host.switch, []).append(index)
@@ -81,11 +82,16 @@ def _lines(tables: MadeTables) -> Iterator[str]:
     for switch, sources in at.items():
         levels = tables.levels[:, switch]
         used = [level for level in np.unique(levels).tolist() if level]
-        if used:
-            yield from _group(f"S{switch}", ports[sources])
-        for level in used:
-            yield from _group(f"S{switch}-{level}", ports[np.unique(tables.owners[levels == level])])
-            rules.append((switch, level))
+        rules += [(switch, level) for level in used]
+        key = switch, levels.tobytes()
+        if key not in known:
+            groups = [(f"S{switch}", sources)] if used else []
+            groups += [
+                (f"S{switch}-{level}", np.unique(tables.owners[levels == level]).tolist()) for level in used
+            ]
+            texts = (_group(name, [ports[host] for host in hosts]) for name, hosts in groups)
+            known[key] = "".join(line for text in texts for line in text)
+        yield known[key]
     yield "end-port-groups\n\nqos-levels\n"
     for level in range(int(tables.levels.max()) + 1):
         yield _LEVEL.format(name="DEFAULT" if level == 0 else f"SL{level}", level=level)
@@ -98,9 +104,8 @@ def _lines(tables: MadeTables) -> Iterator[str]:
     yield "end-qos-match-rules\n"
 
 
-def _group(name: str, guids: Iterable[int]) -> Iterator[str]:
+def _group(name: str, texts: Sequence[str]) -> Iterator[str]:
     yield f"    port-group\n        name: {name}\n"
-    texts = [f"0x{int(guid):016x}" for guid in guids]
     for start in range(0, len(texts), _PER_LINE):
         yield f"        port-guid: {', '.join(texts[start : start + _PER_LINE])}\n"
     yield "    end-port-group\n"

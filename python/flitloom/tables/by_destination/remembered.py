@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +31,8 @@ LOADED = (
 )
 #: Folders of stages.
 _STAGE = re.compile(r"(?:stage|back)-\d+")
+#: Fabrics that are kept in memory.
+_FABRICS = 2
 #: Names that a remark shows.
 _SHOWN = 3
 #: Unicast LIDs.
@@ -50,7 +53,13 @@ def fabric_in(tables: str | Path) -> Subnet | None:
     if folder is None:
         return None
     file = folder / FABRIC
-    return replace(parse_fabric(read_text(file, limits.FABRIC_BYTES), show_file(file)), remarks=())
+    return _read(read_text(file, limits.FABRIC_BYTES), show_file(file))
+
+
+@lru_cache(maxsize=_FABRICS)
+def _read(text: str, source: str) -> Subnet:
+    """The fabric that a text describes, which repairs look at several times."""
+    return replace(parse_fabric(text, source), remarks=())
 
 
 def with_gone(subnet: Subnet, tables: str | Path) -> Subnet:

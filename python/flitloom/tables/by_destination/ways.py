@@ -296,14 +296,26 @@ class _Search:
         no_pair = NOTHING, NOTHING
         if not len(row):
             return [(np.array([one]), no_pair) for one in entries.tolist()]
+        switches = len(self.subnet.switches)
         if len(entries):
+            near = _grouped(np.concatenate([roots[row], switch]), switches)
+            own = _grouped(roots[entries], switches)
             return [
-                (entries[roots[entries] == one], (row[near], switch[near]))
-                for one in range(len(self.subnet.switches))
-                if len(near := np.flatnonzero((roots[row] == one) | (switch == one)))
-                or (roots[entries] == one).any()
+                (entries[mine], (row[pairs % len(row)], switch[pairs % len(row)]))
+                for mine, pairs in zip(own, near, strict=True)
+                if len(mine) or len(pairs)
             ]
-        ends = np.sort(np.stack([roots[row], switch]), axis=0)
-        _, group = np.unique(ends, axis=1, return_inverse=True)
-        group = group.reshape(-1)
-        return [(NOTHING, (row[group == one], switch[group == one])) for one in range(int(group.max()) + 1)]
+        ends = np.minimum(roots[row], switch) * switches + np.maximum(roots[row], switch)
+        _, group = np.unique(ends, return_inverse=True)
+        groups = _grouped(group, int(group.max()) + 1)
+        return [(NOTHING, (row[pairs], switch[pairs])) for pairs in groups]
+
+
+def _grouped(keys: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """The places of every key, of a number of keys.
+
+    >>> [places.tolist() for places in _grouped(np.array([2, 0, 2]), 3)]
+    [[1], [], [0, 2]]
+    """
+    ends = np.cumsum(np.bincount(keys, minlength=count))[:-1]
+    return np.split(np.argsort(keys, kind="stable"), ends)

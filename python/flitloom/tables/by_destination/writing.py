@@ -126,6 +126,7 @@ class _Texts:
 
     def __init__(self) -> None:
         self.rows: dict[tuple[int, bytes], str] = {}
+        self.groups: dict[tuple[int, bytes], str] = {}
         self._policies: dict[bytes, str | None] = {}
         self._levels: dict[bytes, list[str]] = {}
         self._lanes: list[str] = []
@@ -134,7 +135,7 @@ class _Texts:
         """The policy of the levels of tables."""
         key = tables.levels.tobytes()
         if key not in self._policies:
-            self._policies[key] = qos_policy(tables)
+            self._policies[key] = qos_policy(tables, self.groups)
         return self._policies[key]
 
     def levels(self, tables: MadeTables) -> list[str]:
