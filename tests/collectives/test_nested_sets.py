@@ -112,21 +112,22 @@ def test_more_rounds_save_ever_less() -> None:
 
 
 def test_messages_beyond_the_links_are_a_question_of_their_cost() -> None:
-    network, size = fl.Torus(8, 8, 8), 2.0**19
+    network, size = fl.Torus(8, 8), 2.0**18
     without = weigh(network, [size], 1e-6, 5e10)
     free = without.best_free(0)
     assert free is not None
     name, seconds = free
     assert name == "nested sets (2)"
-    assert seconds == pytest.approx(10.0e-6, rel=0.02)
-    assert without.seconds[0][without.best(0)] > 17e-6
+    # 0.789 vectors, found by another program.
+    assert seconds == pytest.approx(4e-6 + 0.789 * size / 5e10, rel=0.02)
+    assert without.seconds[0][without.best(0)] > 12e-6
     assert all(not any(one.crowd) for one in without.algorithms)
     with pytest.raises(fl.SpecError, match="--message-cost"):
         make_rounds(network, "all-reduce", name, size, 1e-6, 5e10)
     some = weigh(network, [size, 2.0**10], 1e-6, 5e10, message=5e-8)
-    assert 12e-6 < some.seconds[0][some.best(0)] < 14e-6
+    assert 9e-6 < some.seconds[0][some.best(0)] < 10e-6
     # Sums of three at a time go to two nodes over every link.
-    sums = next(one for one in some.algorithms if one.name == "family (sums,sums,sums)")
+    sums = next(one for one in some.algorithms if one.name == "family (sums,sums)")
     assert max(sums.crowd) == 1
 
 
