@@ -146,6 +146,9 @@ def test_full_source_queues_empty_below_saturation_only():
     beyond = full_start(Search(experiment, 0.02, settings, None, 1.0, None), 1.1 * row["above"])
     assert beyond is not None
     assert 0.9 * row["below"] < beyond < 1.02 * row["above"]
+    # Where queues grow from an empty network, too, they do not empty from a full one.
+    for load in (1.15 * row["above"], 1.2 * row["above"]):
+        assert full_start(Search(experiment, 0.5, settings, None, 1.0, None), load) != load
 
 
 @pytest.mark.long

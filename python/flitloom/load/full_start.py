@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flitloom.analysis.utilisation import STEADY, UNDECIDED
+from flitloom.analysis.utilisation import GROWING, STEADY, UNDECIDED
 from flitloom.errors import SpecError
 from flitloom.load.search import Search
 from flitloom.load.steady import FIRST_LOOK, STATISTICS, Run, Steady, begin_endless
@@ -96,7 +96,8 @@ def _comes_down(empty: Experiment, settings: dict[str, Any], tables: Tables | No
     while True:
         waits = [_waiting(run, cycles) for run in runs]
         if waits[1] <= waits[0] + LEFT * PACKETS:
-            return True
+            # Where the queues grow anyway, as much waits by chance.
+            return runs[0].look(cycles).verdict != GROWING
         if 2 * cycles > limit:
             return False
         cycles *= 2
