@@ -10,7 +10,8 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advice import weigh
 from flitloom.collectives.making import make_rounds
-from flitloom.collectives.nested import best_nested, nested, nested_messages, offsets
+from flitloom.collectives.nested import best_nested, long_nested, nested, nested_messages, offsets
+from flitloom.collectives.prices import least_chunks
 from flitloom.collectives.rounds import busiest_loads
 from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_plan import crowding
@@ -156,7 +157,22 @@ def test_a_plan_says_what_its_messages_cost() -> None:
 
 def test_a_longer_search_has_fewer_bytes_and_no_more_messages() -> None:
     ground = Ground(fl.Torus(4, 4, 8, twist=True))
-    short, long = nested(ground, 3, longer=False), nested(ground, 3)
+    short, long, longest = nested(ground, 3, longer=False), nested(ground, 3), long_nested(ground, 3)
     assert long.chunks < 0.97 * short.chunks
+    assert longest.chunks <= long.chunks
     links = ground.most_links
-    assert sum(crowding(long.messages, links)) <= sum(crowding(short.messages, links))
+    messages = [sum(crowding(one.messages, links)) for one in (short, long, longest)]
+    assert messages == sorted(messages, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("network", "rounds", "above"),
+    [("4x4x8 twisted", 4, 0.03), ("4x4x8", 4, 0.03), ("4x4x8", 7, 0.025)],
+)
+def test_where_links_are_unlike_the_longest_searches_are_near_the_bound(
+    network: str, rounds: int, above: float
+) -> None:
+    ground = Ground(fl.Torus(4, 4, 8, twist="twisted" in network))
+    bound = least_chunks(ground)[rounds - 1]
+    assert len(bound.links) == rounds
+    assert bound.chunks <= long_nested(ground, rounds).chunks < (1 + above) * bound.chunks

@@ -36,10 +36,13 @@ MORE, MORE_WORK, PER_NODE = 30_000, 20 << 20, (400, 100)
 LONG, LONG_WORK, WARMTHS = 1200, 80 << 20, (0.2, 0.3)
 #: Searches for networks with unlike links, each with the prices of links that the ways before lead to.
 PASSES = 6
+#: Passes of the last searches for such networks, at least and at most, and those by nodes by nodes; by how
+#: many hops a move may be worse at first in them; most nodes.
+MANY, MANY_WORK, MANY_WARMTHS, MANY_NODES = (24, 60), 60 << 16, (0.1, 0.3), 512
 #: Share of equal prices among those of a search.
 EVEN = 0.1
-#: Equal pieces in which the ways of a chunk share it.
-LENGTH = 24
+#: Equal pieces in which the ways of a chunk share it, of few passes and of many.
+LENGTH, FINE = 24, 48
 #: Costs of a hop are whole numbers, so that sums are the same on every machine.
 HOP = 240
 #: Hops by which a move may be worse at the begin of a search, if no others are said.
@@ -236,11 +239,16 @@ def long_nested(ground: Ground, rounds: int) -> Nested:
     >>> nested(ground, 3).chunks, long_nested(ground, 3).chunks
     (19.75, 19.5)
     """
-    found = nested(ground, rounds)
-    passes = PASSES if len(offsets(ground).links) > 1 else 1
-    moves = min(LONG * ground.nodes, LONG_WORK // ground.nodes) // passes
-    for warmth in WARMTHS if rounds > 1 else ():
-        found = _better(ground, found, _nested(ground, rounds, moves, passes, warmth))
+    found, several = nested(ground, rounds), len(offsets(ground).links) > 1
+    searches = [(PASSES if several else 1, warmth, LENGTH) for warmth in WARMTHS]
+    if several and ground.nodes <= MANY_NODES:
+        # Prices settle in many passes.
+        many = int(np.clip(MANY_WORK // ground.nodes**2, *MANY))
+        searches += [(many, warmth, FINE) for warmth in MANY_WARMTHS]
+    moves = min(LONG * ground.nodes, LONG_WORK // ground.nodes)
+    for passes, warmth, length in searches if rounds > 1 else ():
+        other = _nested(ground, rounds, moves // passes, passes, warmth, length)
+        found = _better(ground, found, other)
     return found
 
 
@@ -250,7 +258,9 @@ def _better(ground: Ground, found: Nested, other: Nested) -> Nested:
     return other if other.chunks < found.chunks and further[1] <= further[0] else found
 
 
-def _nested(ground: Ground, rounds: int, moves: int, passes: int, warmth: float = WARMTH) -> Nested:
+def _nested(
+    ground: Ground, rounds: int, moves: int, passes: int, warmth: float = WARMTH, length: int = LENGTH
+) -> Nested:
     """The same by searches of a number of moves, each with the prices of links that those before lead to."""
     group = offsets(ground)
     even = np.tile(group.links / group.links.sum(), (rounds, 1))
@@ -259,7 +269,7 @@ def _nested(ground: Ground, rounds: int, moves: int, passes: int, warmth: float 
         costs = _costs(group, prices)
         known = searched(costs, moves, known, number, warmth)
         ways.append(_served(group, costs, known))
-        shares, prices = _mixed(ways)
+        shares, prices = _mixed(ways, length)
         prices = (1 - EVEN) * prices + EVEN * even
     used = [number for number, share in enumerate(shares) if share]
     kept = tuple(ways[number] for number in used)
@@ -268,7 +278,7 @@ def _nested(ground: Ground, rounds: int, moves: int, passes: int, warmth: float 
     return Nested(kept, lengths, tuple(loads.max(axis=1).tolist()), _messages(group, kept))
 
 
-def _mixed(ways: Sequence[Way]) -> tuple[list[int], NDArray[np.float64]]:
+def _mixed(ways: Sequence[Way], length: int) -> tuple[list[int], NDArray[np.float64]]:
     """Shares of ways that together load the busiest links least, and the price of a chunk on every link."""
     count, (rounds, kinds) = len(ways), ways[0].loads.shape
     if kinds == 1:
@@ -288,7 +298,7 @@ def _mixed(ways: Sequence[Way]) -> tuple[list[int], NDArray[np.float64]]:
         "simplex",
     )
     assert found is not None
-    shares = np.rint(found.variables[:count] * LENGTH).astype(int).tolist()
+    shares = np.rint(found.variables[:count] * length).astype(int).tolist()
     return shares, -found.duals[:-1].reshape(rounds, kinds)
 
 
