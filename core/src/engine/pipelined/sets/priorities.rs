@@ -24,6 +24,8 @@ impl View<'_> {
             Priority::HopCount if is_head => {
                 i32::from(packet.hops) + i32::from(rules.routing_delay > 0 || rules.cuts_by_next_port)
             }
+            // The last one of a queue leaves its priority to the channel.
+            Priority::HopCount if self.lanes[lane as usize].count == 1 => self.priorities[lane as usize],
             Priority::HopCount => self.stamps[before as usize],
             _ => packet.priority,
         };
