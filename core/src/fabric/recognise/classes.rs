@@ -1,6 +1,6 @@
 //! Which edges run along the same dimension, and which way.
 
-use super::edges::Edges;
+use super::edges::{Edges, Square};
 use std::collections::{BTreeMap, HashSet};
 
 /// Sets of edges that are known to run along one dimension; each edge with the sense of its set.
@@ -36,6 +36,17 @@ impl Classes {
         self.members[first as usize].extend(moved);
     }
 
+    /// Whether edges of two sets meet at a switch.
+    fn meet(&self, edges: &Edges, first: u32, second: u32) -> bool {
+        let (one, other) = (&self.members[first as usize], &self.members[second as usize]);
+        let (few, of) = if one.len() <= other.len() { (one, second) } else { (other, first) };
+        few.iter().any(|&edge| {
+            let (a, b) = edges.ends[edge as usize];
+            let beside = [a, b].into_iter().flat_map(|end| &edges.around[end as usize]);
+            beside.into_iter().any(|&(_, near)| self.parent[near as usize] == of)
+        })
+    }
+
     /// The sets with at least `least` edges, the largest first.
     pub(super) fn large(&self, least: usize) -> Vec<u32> {
         let mut roots: Vec<u32> = (0..self.parent.len() as u32)
@@ -47,21 +58,17 @@ impl Classes {
 }
 
 /// Number of squares through every edge.
-pub(super) fn support(edges: &Edges, squares: &[[u32; 4]]) -> Vec<u32> {
+pub(super) fn support(edges: &Edges, squares: &[Square]) -> Vec<u32> {
     let mut support = vec![0; edges.ends.len()];
-    for square in squares {
-        for side in 0..4 {
-            if let Some(edge) = edges.between(square[side], square[(side + 1) % 4]) {
-                support[edge as usize] += 1;
-            }
-        }
+    for edge in squares.iter().flat_map(|square| square.sides) {
+        support[edge as usize] += 1;
     }
     support
 }
 
 /// Edges sorted by dimension: opposite sides of squares are parallel, and two edges that meet without
 /// being sides of a square go straight on.
-pub(super) fn classes(edges: &Edges, squares: &[[u32; 4]], support: &[u32]) -> Classes {
+pub(super) fn classes(edges: &Edges, squares: &[Square], support: &[u32]) -> Classes {
     let mut classes = parallel(edges, squares, support);
     let corners = corners(edges, squares);
     let meetings = straight_meetings(edges, &corners);
@@ -69,49 +76,38 @@ pub(super) fn classes(edges: &Edges, squares: &[[u32; 4]], support: &[u32]) -> C
     classes
 }
 
-fn parallel(edges: &Edges, squares: &[[u32; 4]], support: &[u32]) -> Classes {
+fn parallel(edges: &Edges, squares: &[Square], support: &[u32]) -> Classes {
     let mut classes = Classes::new(edges.ends.len());
-    let mut touched: Vec<HashSet<u32>> = edges.ends.iter().map(|&(a, b)| HashSet::from([a, b])).collect();
-    let side = |square: &[u32; 4], place: usize| edges.between(square[place % 4], square[(place + 1) % 4]);
-    let weakest = |square: &[u32; 4]| {
-        (0..4).filter_map(|place| side(square, place)).map(|edge| support[edge as usize]).min()
-    };
-    let mut order: Vec<&[u32; 4]> = squares.iter().collect();
-    order.sort_by_key(|square| std::cmp::Reverse(weakest(square)));
-    for square in order {
+    let weakest = |square: &Square| square.sides.map(|edge| support[edge as usize]).into_iter().min();
+    let mut order: Vec<&Square> = squares.iter().collect();
+    order.sort_by_cached_key(|square| std::cmp::Reverse(weakest(square)));
+    for Square { corners, sides } in order {
         for place in 0..2 {
-            let (Some(one), Some(other)) = (side(square, place), side(square, place + 2)) else { continue };
-            let (first, first_against) = classes.find(one);
-            let (second, second_against) = classes.find(other);
-            if first == second || !touched[first as usize].is_disjoint(&touched[second as usize]) {
+            let (first, first_against) = classes.find(sides[place]);
+            let (second, second_against) = classes.find(sides[place + 2]);
+            if first == second || classes.meet(edges, first, second) {
                 continue;
             }
             // Around the square the two sides run in opposite senses.
-            let up = square[place] < square[place + 1];
-            let other_up = square[place + 2] < square[(place + 3) % 4];
-            let against = first_against ^ second_against ^ (up == other_up);
-            let (a, b) =
-                (std::mem::take(&mut touched[first as usize]), std::mem::take(&mut touched[second as usize]));
-            let (mut large, small) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-            large.extend(small);
-            classes.join(first, second, against);
-            touched[classes.find(one).0 as usize] = large;
+            let up = corners[place] < corners[place + 1];
+            let other_up = corners[place + 2] < corners[(place + 3) % 4];
+            classes.join(first, second, first_against ^ second_against ^ (up == other_up));
         }
     }
     classes
 }
 
 /// Per switch and place of an edge, the places of the edges it forms a corner of a square with.
-fn corners(edges: &Edges, squares: &[[u32; 4]]) -> Vec<Vec<u32>> {
+fn corners(edges: &Edges, squares: &[Square]) -> Vec<Vec<u32>> {
     let mut corners: Vec<Vec<u32>> = edges.around.iter().map(|list| vec![0; list.len()]).collect();
     for square in squares {
         for place in 0..4 {
-            let (before, here, after) = (square[(place + 3) % 4], square[place], square[(place + 1) % 4]);
-            let list = &edges.around[here as usize];
-            let find = |other: u32| list.binary_search_by_key(&other, |&(end, _)| end);
-            if let (Ok(one), Ok(other)) = (find(before), find(after)) {
-                corners[here as usize][one] |= 1 << other;
-                corners[here as usize][other] |= 1 << one;
+            let here = square.corners[place] as usize;
+            let find = |edge: u32| edges.around[here].iter().position(|&(_, there)| there == edge);
+            if let (Some(one), Some(other)) = (find(square.sides[(place + 3) % 4]), find(square.sides[place]))
+            {
+                corners[here][one] |= 1 << other;
+                corners[here][other] |= 1 << one;
             }
         }
     }

@@ -1,7 +1,5 @@
 //! The simple graph under a fabric, and its cycles of four.
 
-use std::collections::BTreeMap;
-
 /// More neighbours than a switch of a torus of six dimensions and a few swapped cables can have.
 pub(super) const MAX_NEIGHBOURS: usize = 16;
 
@@ -34,22 +32,32 @@ impl Edges {
         list.binary_search_by_key(&b, |&(other, _)| other).ok().map(|place| list[place].1)
     }
 
-    /// All cycles of four switches, each once, as its corners in order.
-    pub(super) fn squares(&self) -> Vec<[u32; 4]> {
-        let mut squares = Vec::new();
+    /// All cycles of four switches, each once.
+    pub(super) fn squares(&self) -> Vec<Square> {
+        let (mut squares, mut ways) = (Vec::new(), Vec::new());
         for lowest in 0..self.around.len() as u32 {
-            let mut between: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-            for &(side, _) in self.around[lowest as usize].iter().filter(|&&(side, _)| side > lowest) {
-                for &(far, _) in self.around[side as usize].iter().filter(|&&(far, _)| far > lowest) {
-                    between.entry(far).or_default().push(side);
-                }
+            // Ways of two edges by where they end, each with the switch between.
+            ways.clear();
+            for &(side, near) in self.around[lowest as usize].iter().filter(|&&(side, _)| side > lowest) {
+                let beyond = self.around[side as usize].iter().filter(|&&(far, _)| far > lowest);
+                ways.extend(beyond.map(|&(far, beyond)| (far, side, near, beyond)));
             }
-            for (far, sides) in between {
-                for (place, &p) in sides.iter().enumerate() {
-                    squares.extend(sides[place + 1..].iter().map(|&q| [lowest, p, far, q]));
+            ways.sort_unstable();
+            for together in ways.chunk_by(|one, other| one.0 == other.0) {
+                for (place, &(far, p, near_p, beyond_p)) in together.iter().enumerate() {
+                    squares.extend(together[place + 1..].iter().map(|&(_, q, near_q, beyond_q)| Square {
+                        corners: [lowest, p, far, q],
+                        sides: [near_p, beyond_p, beyond_q, near_q],
+                    }));
                 }
             }
         }
         squares
     }
+}
+
+/// A cycle of four switches: its corners in order, and the edge from every one to the next.
+pub(super) struct Square {
+    pub(super) corners: [u32; 4],
+    pub(super) sides: [u32; 4],
 }
