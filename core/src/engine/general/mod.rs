@@ -283,12 +283,12 @@ impl General {
 
     fn parts_of<R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine> {
         let begin = Begin::<R>(common, division, PhantomData);
-        if self.set == InstructionSet::Word && self.layout.nodes > 64 {
-            // The compiler makes vectors of four words, where there are so many.
-            begin.run(Words::<4>::PROOF)
-        } else {
-            self.set.run(begin)
+        // Built without vectors of its own, it gets those that the compiler makes of four words.
+        #[cfg(not(all(target_arch = "x86_64", feature = "vectors")))]
+        if self.layout.nodes > 64 {
+            return begin.run(Words::<4>::PROOF);
         }
+        self.set.run(begin)
     }
 
     /// Checks that the workload can run here; returns the length of its longest packet.
