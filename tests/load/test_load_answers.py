@@ -136,6 +136,42 @@ def test_saturation_is_where_the_busiest_source_is_busy_all_the_time():
         assert abs(row["saturation"] - limit) <= max(3 * row["half_width"], 0.01 * limit)
 
 
+@pytest.mark.parametrize("seed", [100, 200, 400])
+def test_an_interval_that_is_found_fast_holds_for_long_runs(seed):
+    """Searches of the 4x4 torus to 0.25 % in runs of 400,000 cycles find 0.596; runs of 8,000 find 0.61."""
+    [case] = make_cases({"seed": seed, "router": {"buffer": 4}}, {"torus": ["4x4"], "pattern": ["rand"]})
+    [row], _ = run_saturation([case], within=0.05, measure=300, workers=1)
+    assert row["outcome"] == "measured"
+    assert row["run_cycles"] >= 16_000
+    assert row["below"] < 0.596 < row["above"]
+    assert row["half_width"] <= 0.05 * row["saturation"]
+
+
+def test_a_saturation_that_longer_runs_would_move_is_undecided(capsys):
+    """A ring whose queues fill after any time: in runs of up to 16,000 cycles nothing is known to 1 %."""
+    ring = ["--torus", "16", "--pattern", "rand", "--length", "16", "--buffer", "4", "--ties", "wrap"]
+    assert run(["load", "saturation", *ring, "--limit", "16000", "--measure", "500", "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["outcome"], row["run_cycles"]) == ("undecided", 16_000)
+    assert row["cause"].startswith("not known to 1 % after ")
+    assert row["cause"].endswith("; try --limit 64000 or a larger --within")
+
+
+def test_critical_loads_of_short_measurements_are_those_of_longer_ones():
+    """Both ends are measured again four times as long."""
+    cases = [
+        make_cases({"seed": seed}, {"torus": ["8x8"], "pattern": ["rand"], "buffer": ["16"]})[0]
+        for seed in (3, 5)
+    ]
+    ways = {"within": 0.02, "level": 0.95, "workers": 1}
+    rows, _ = run_saturation(cases, measure=300, **ways)
+    longer, _ = run_saturation(cases, measure=3000, **ways)
+    for row, other in zip(rows, longer, strict=True):
+        assert row["outcome"] == "measured"
+        assert row["below"] <= other["above"]
+        assert other["below"] <= row["above"]
+
+
 def test_full_source_queues_empty_below_saturation_only():
     [case] = make_cases({"router": {"buffer": 16}}, {"torus": ["4x4"], "pattern": ["rand"]})
     [row], _ = run_saturation([case], within=0.05, measure=1000, full_starts=True, workers=1)

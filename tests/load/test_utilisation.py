@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import flitloom as fl
-from flitloom.analysis.limit import Point, find_limit
+from flitloom.analysis.limit import Point, find_limit, settled
 from flitloom.analysis.utilisation import utilisation
 from flitloom.commands import run
 from flitloom.load.validation import draw
@@ -85,6 +85,22 @@ def test_a_line_finds_a_limit_within_its_interval():
         inside += abs(found.load - 0.4) < found.half_width
     assert inside >= 180
     assert find_limit(points[:1]) is None
+
+
+def test_a_limit_that_moves_with_the_length_of_runs_has_a_wider_interval():
+    """Runs of 32,000 cycles find 0.4 +- 1 %, those of 8,000 as much or 10 % more."""
+    random = np.random.default_rng(4)
+
+    def measured(limit, cycles):
+        loads = limit * np.exp([-0.04, -0.02, 0.02, 0.04] * 2)
+        logs = 4 * np.log(loads / limit) + random.normal(0, 0.02, 8)
+        return [Point(load, log, 0.02, "", cycles) for load, log in zip(loads, logs, strict=True)]
+
+    long = measured(0.4, 32_000)
+    still, moving = (settled([*measured(limit, 8000), *long], 32_000) for limit in (0.4, 0.44))
+    assert still.load == moving.load == find_limit(long).load
+    assert find_limit(long).error < still.error < 0.01 < 0.08 < moving.error < 0.1
+    assert settled(long, 32_000) is None
 
 
 @pytest.mark.parametrize("router", [{}, {"processor_queues": "per-direction"}, {"model": "pipelined"}])

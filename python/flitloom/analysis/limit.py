@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,8 @@ CURVED = 0.2
 LEAST_ERROR = 0.001
 #: Standard errors of half an interval of 95 %.
 HALF_WIDTH = 1.96
+#: Runs that a limit is compared with are shorter by this factor.
+LONGER = 4
 
 
 @explained
@@ -35,12 +37,15 @@ class Point:
         Its standard error.
     verdict : str
         "steady", "growing" or "undecided".
+    cycles : int
+        Cycles of the run.
     """
 
     load: float
     log: float
     error: float
     verdict: str
+    cycles: int = 0
 
 
 @explained
@@ -108,3 +113,41 @@ def find_limit(points: Sequence[Point]) -> Limit | None:
     variance = (1 / total + (crossing - at) ** 2 / spread) / slope**2
     error = math.sqrt(variance * max(1.0, scatter))
     return Limit(math.exp(crossing), error, slope, scatter, len(used))
+
+
+def settled(points: Sequence[Point], cycles: int) -> Limit | None:
+    """The limit by the longest runs, with an error that has what it moved since shorter runs.
+
+    An empty network fills slowly, and one with two states collapses after any time: what runs say of a limit
+    depends on their length. A limit that moved by more than noise since runs a quarter as long may move as
+    far again. One that did not may have moved by as much as noise hides; of what goes like one over the
+    length, a third of that is left.
+
+    Parameters
+    ----------
+    points : sequence of Point
+        What was measured.
+    cycles : int
+        Cycles of the longest runs, at least.
+
+    Returns
+    -------
+    Limit or None
+        ``None`` unless runs of both lengths have lines.
+
+    Examples
+    --------
+    >>> loads = (0.37, 0.39, 0.41, 0.44)
+    >>> short = [Point(load, 4 * math.log(load / 0.42), 0.01, "", 8000) for load in loads]
+    >>> long = [Point(load, 4 * math.log(load / 0.4), 0.01, "", 32_000) for load in loads]
+    >>> found, alone = settled([*short, *long], 32_000), find_limit(long)
+    >>> found.load == alone.load, found.error > 5 * alone.error
+    (True, True)
+    """
+    long = find_limit([point for point in points if point.cycles >= cycles])
+    short = find_limit([point for point in points if cycles <= LONGER * point.cycles < LONGER * cycles])
+    if long is None or short is None:
+        return None
+    noise = math.hypot(long.error, short.error)
+    left = max(abs(math.log(long.load / short.load)) - noise, noise / (LONGER - 1))
+    return replace(long, error=math.hypot(long.error, left))

@@ -16,7 +16,7 @@ from flitloom.tables.by_source.tables import Tables
 Made = TypeVar("Made")
 
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
-COLUMNS = 1
+COLUMNS = 2
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,8 @@ def run_saturation(
     """The saturation of every case: the largest load at which no source queue grows.
 
     Runs near the limit say how busy the busiest source queue is; where a line through them reaches 1 is the
-    saturation. Loads above the bound of the routing are not run.
+    saturation. It is compared with that of runs a quarter as long, and runs become longer until both agree.
+    Loads above the bound of the routing are not run.
 
     Parameters
     ----------
@@ -82,12 +83,14 @@ def run_saturation(
         ``above`` (95 %), in flits per node and cycle; ``slope`` (relative growth of the utilisation over
         that of the load); the ``worst_node``; ``outcome`` ("measured", "proven": equal to the bound, "not
         reached": the network accepts all that nodes can send, "below": not even the smallest load,
-        "undecided": the cycles ran out, with the interval so far, "no steady state": at no load, by the
-        throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
-        load and the ``latency`` (cycles, from generation) just below; the ``plateau``: the load accepted at
-        1.2 times the saturation, which may be larger than it while some sources get less; ``full_start``, if
+        "undecided": the cycles ran out, with the interval so far, and advice as ``cause``, "no steady
+        state": at no load, by the throttle, "deadlock", "impossible": the case cannot be run, with its
+        ``cause``); the ``accepted`` load and the ``latency`` (cycles, from generation) just below; the
+        ``plateau``: the load accepted at 1.2 times the saturation, which may be larger than it while some
+        sources get less; ``full_start``, if
         asked for: the largest load up to ``below`` at which full source queues empty; ``bound``,
-        ``bound_of``, ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
+        ``bound_of``, ``router`` as in `run_steady`; number of ``points``, and cycles of the longest of them,
+        ``run_cycles``: a network with two states may collapse later. And whether Ctrl-C ended the rest.
 
     Examples
     --------
@@ -170,6 +173,7 @@ def empty_row(outcome: str, cause: str | None = None, **known: Any) -> dict[str,
         "full_start": None,
         **dict.fromkeys(_BOUND),
         "points": 0,
+        "run_cycles": 0,
         **known,
     }
 
@@ -208,9 +212,9 @@ def _found(
     try:
         if how.level is not None:
             return {**empty_row("measured", **known), **level_saturation(search, how.level)}
-        row = {**empty_row("undecided", **known), **search.run()}
+        row = {**empty_row("undecided", **known), **search.run(), "run_cycles": search.cycles}
         if how.full_starts and row["below"]:
             row["full_start"] = full_start(search, row["below"])
         return row | {"plateau": search.plateau(row["saturation"])}
     except DeadlockError as error:
-        return empty_row("deadlock", str(error), **known, points=search.runs)
+        return empty_row("deadlock", str(error), **known, points=search.runs, run_cycles=search.cycles)

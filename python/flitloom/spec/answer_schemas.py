@@ -105,7 +105,7 @@ ANSWERS = {
         "flitloom load saturation",
         True,
         "saturation half_width below above slope worst_node outcome cause accepted latency plateau "
-        "full_start bound bound_of receive_bound router points",
+        "full_start bound bound_of receive_bound router points run_cycles",
         _LABELS + "stopped",
         _MORE,
     ),

@@ -90,8 +90,10 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None, fu
     if less:
         cases = "; ".join(f"{_case(row, names)} ({row['plateau']:.3g})" for row in less)
         screen.echo(f"Beyond saturation less is accepted than below it: {cases}.")
+        cycles = max(row["run_cycles"] for row in less)
         screen.echo(
-            "After a burst above that load, source queues may stay full. "
+            f"Such a network may collapse after more cycles than were run ({cycles}), and after a burst "
+            "above that load, source queues may stay full. "
             "--full-start finds the largest load at which they empty."
         )
 
