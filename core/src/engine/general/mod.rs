@@ -63,7 +63,7 @@ use super::{
     regions::Rank,
 };
 use crate::{
-    bits::{Available, InstructionSet, OnVectors, Vector, Words},
+    bits::{Available, InstructionSet, OnVectors, Vector},
     fabric::NodeId,
     probe::{Events, OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
@@ -286,7 +286,7 @@ impl General {
         // Built without vectors of its own, it gets those that the compiler makes of four words.
         #[cfg(not(all(target_arch = "x86_64", feature = "vectors")))]
         if self.layout.nodes > 64 {
-            return begin.run(Words::<4>::PROOF);
+            return begin.run(crate::bits::Words::<4>::PROOF);
         }
         self.set.run(begin)
     }
