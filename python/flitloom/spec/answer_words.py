@@ -229,7 +229,7 @@ rules_from: string: where the rules are from
 rules_in_words: string: the rules, as text
 runs: array: placements that were simulated, an object each
 safe_for: string?: which kinds of traffic cannot deadlock, and which can; of a fabric
-run_cycles: integer: cycles of the longest runs of a search
+run_cycles: integer?: cycles of the longest runs of a search; null: of BookSim2's files
 saturated: boolean?: whether what waits at some source grows for good; null: undecided
 saturation: number?: the largest load at which no source queue grows without bound, in flits/node/cycle
 scratch_load: integer?: largest load of tables made from scratch

@@ -12,7 +12,7 @@ from flitloom.commands.load_curve import Saturated
 from flitloom.load.booksim_curves import run_saturation
 
 #: What runs of BookSim2's files do not tell, with which a row is one of all cases.
-_UNTOLD = ("slope", "worst_node", "cause", "plateau", "full_start", "receive_bound")
+_UNTOLD = ("slope", "worst_node", "cause", "plateau", "full_start", "receive_bound", "run_cycles")
 #: Whose bound it is, and which router.
 _LINK, _ROUTER = "the busiest link", "BookSim2"
 
