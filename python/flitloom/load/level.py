@@ -23,7 +23,7 @@ def level_saturation(search: Search, level: float) -> dict[str, Any]:
     Both ends are run again and measured for longer, and move outward until these runs say the same. See
     `run_saturation`.
     """
-    low, high, search.cycles = 0.0, search.cap, 0
+    low, high = 0.0, search.cap
     if search.bound is None or search.bound >= search.reach:
         low = high if _accepts(search, high, level) else 0.0
     while not search.runs or (high - low > search.within * high and high > LEAST):
@@ -46,7 +46,7 @@ def level_saturation(search: Search, level: float) -> dict[str, Any]:
         "above": high if low < high else None,
         "outcome": outcome,
         "points": search.runs,
-        "run_cycles": search.cycles,
+        "run_cycles": search.longest,
     }
 
 
@@ -69,7 +69,7 @@ def _accepts(search: Search, load: float, level: float, cycles: int | None = Non
         begin = run.now
     run.measure(begin, cycles or settings["measure"])
     search.told()
-    search.cycles = max(search.cycles, run.now)
+    search.longest = max(search.longest, run.now)
     measured = run.series.sel(window=slice(run.begin, run.end - 1))
     return bool(
         settled

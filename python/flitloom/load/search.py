@@ -53,6 +53,8 @@ class Search:
     #: The busiest source of every point.
     worst: list[int] = field(default_factory=list)
     runs: int = 0
+    #: Cycles of the longest run near the limit.
+    longest: int = 0
     #: Cycles of the next run.
     cycles: int = FIRST
     #: Largest load that was steady in runs of as many cycles, smallest that was growing or is proven to be.
@@ -87,6 +89,7 @@ class Search:
         )
         self.cycles = min(max(self.cycles, run.least()), self.settings["limit"])
         found = run.look(self.cycles)
+        self.longest = max(self.longest, self.cycles)
         self.told()
         point = Point(load, found.log, found.error, found.verdict, self.cycles)
         self.points.append(point)

@@ -212,9 +212,9 @@ def _found(
     try:
         if how.level is not None:
             return {**empty_row("measured", **known), **level_saturation(search, how.level)}
-        row = {**empty_row("undecided", **known), **search.run(), "run_cycles": search.cycles}
+        row = {**empty_row("undecided", **known), **search.run(), "run_cycles": search.longest}
         if how.full_starts and row["below"]:
             row["full_start"] = full_start(search, row["below"])
         return row | {"plateau": search.plateau(row["saturation"])}
     except DeadlockError as error:
-        return empty_row("deadlock", str(error), **known, points=search.runs, run_cycles=search.cycles)
+        return empty_row("deadlock", str(error), **known, points=search.runs, run_cycles=search.longest)
