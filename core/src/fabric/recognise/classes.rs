@@ -42,8 +42,8 @@ impl Classes {
         let (few, of) = if one.len() <= other.len() { (one, second) } else { (other, first) };
         few.iter().any(|&edge| {
             let (a, b) = edges.ends[edge as usize];
-            let beside = [a, b].into_iter().flat_map(|end| &edges.around[end as usize]);
-            beside.into_iter().any(|&(_, near)| self.parent[near as usize] == of)
+            let mut beside = [a, b].into_iter().flat_map(|end| &edges.around[end as usize]);
+            beside.any(|&(_, near)| self.parent[near as usize] == of)
         })
     }
 

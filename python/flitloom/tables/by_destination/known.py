@@ -20,7 +20,7 @@ from flitloom.tables.by_destination.covering import Cover
 from flitloom.tables.by_destination.hanging import Behind
 from flitloom.tables.by_destination.management import towards
 from flitloom.tables.by_destination.remembered import First
-from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update
+from flitloom.tables.by_destination.repairing import OldTables, Update, is_far
 from flitloom.tables.by_destination.tables import (
     NONE,
     ForwardingTables,
@@ -191,7 +191,7 @@ class MadeTables:
     @property
     def is_far(self) -> bool:
         """Whether a repair loads so much more than the bound that others are worth a look."""
-        far = self.report.max_load > (1 + REPAIR_SLACK) * self.bound["value"]
+        far = is_far(self.report.max_load, self.bound["value"])
         return self.old is not None and not self.again and far
 
     @property

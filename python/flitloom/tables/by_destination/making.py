@@ -36,13 +36,21 @@ from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.management import SwitchRoutes, routes_of
 from flitloom.tables.by_destination.patching import patch_steps
 from flitloom.tables.by_destination.remembered import First, Match
-from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
+from flitloom.tables.by_destination.repairing import (
+    REPAIR_SLACK,
+    OldTables,
+    Update,
+    is_far,
+    read_old,
+    repaired,
+)
 from flitloom.tables.by_destination.tables import (
     LEVELS,
     NONE,
     destinations,
     host_levels,
     report_in,
+    roots_of,
     with_lanes,
 )
 from flitloom.tables.by_destination.ways import MOST, way
@@ -178,7 +186,7 @@ class _Routing:
     @property
     def roots(self) -> list[int]:
         """The switch of every destination."""
-        return [self.subnet.hosts[owner].switch for owner in self.owners]
+        return roots_of(self.subnet, self.owners)
 
     @cached_property
     def hanging(self) -> Hanging | None:
@@ -462,7 +470,7 @@ class _Routing:
             again is None
             and before is not None
             and made["next"].size <= _LARGE
-            and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]
+            and is_far(report.max_load, made["bound"]["value"])
         ):
             scratch = self.judged(self.search(None, kept)).max_load
         elif before is None and self.cover.kinds and report.max_load > NEAR * (made["balanced"] or 0):

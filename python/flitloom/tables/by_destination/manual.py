@@ -8,7 +8,7 @@ import numpy as np
 
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
-from flitloom.tables.by_destination.tables import host_levels
+from flitloom.tables.by_destination.tables import host_levels, roots_of
 
 if TYPE_CHECKING:
     from flitloom.tables.by_destination.known import MadeTables
@@ -126,7 +126,7 @@ def _settings(tables: MadeTables) -> str:
 def _question(tables: MadeTables) -> str:
     """A path record query whose answer shows whether the policy is in force."""
     hosts = tables.subnet.hosts
-    roots = np.array([hosts[owner].switch for owner in tables.owners])
+    roots = np.array(roots_of(tables.subnet, tables.owners))
     apart = roots[:, None] != np.array([host.switch for host in hosts])
     asked = np.argwhere(apart & (host_levels(tables.subnet, tables.levels) > 0))
     if not len(asked):

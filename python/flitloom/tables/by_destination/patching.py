@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.ground.numerals import counted
-from flitloom.tables.by_destination.tables import NONE, destinations
+from flitloom.tables.by_destination.tables import NONE, destinations, roots_of
 from flitloom.tables.by_destination.ways import Step
 
 #: The share of entries that may be missing.
@@ -112,13 +112,14 @@ def _found(
     by_row = np.bincount(places // len(subnet.switches), minlength=len(old[0]))
     if (by_row >= len(subnet.switches) - 1).any():
         return None
-    found = _core.patch_forwarding(subnet.core(), _roots(subnet), old, lost, there, places, choices)
+    roots = roots_of(subnet, destinations(subnet)[1])
+    found = _core.patch_forwarding(subnet.core(), roots, old, lost, there, places, choices)
     return None if found is None else found | {"last": []}
 
 
 def missing_entries(subnet: Subnet, following: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Places, by ``destination * switches + switch``, that have no entry and need one."""
-    roots = _roots(subnet)
+    roots = roots_of(subnet, destinations(subnet)[1])
     missing = following == NONE
     missing[np.arange(len(roots)), roots] = False
     return np.flatnonzero(missing).astype(np.uint32)
@@ -160,8 +161,3 @@ def patch_steps(before: NDArray[np.uint32], made: dict[str, Any], moved: int) ->
             steps.append(Step(f"{counted(count, 'entry')} {what}", then, made["levels"]))
         now = then
     return tuple(steps)
-
-
-def _roots(subnet: Subnet) -> list[int]:
-    """The switch of every destination."""
-    return [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]

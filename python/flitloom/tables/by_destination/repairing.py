@@ -37,6 +37,7 @@ from flitloom.tables.by_destination.tables import (
     read_forwarding,
     read_path_levels,
     report_in,
+    roots_of,
 )
 from flitloom.tables.by_destination.ways import Step
 from flitloom.tables.traffic import Demand
@@ -50,6 +51,11 @@ WORTH = 1.25
 _BALANCED = 4
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
+
+
+def is_far(load: int, bound: float) -> bool:
+    """Whether a repair stays so far above the bound that other tables are worth a look."""
+    return load > (1 + REPAIR_SLACK) * bound
 
 
 @dataclass(frozen=True)
@@ -486,7 +492,7 @@ def _repaired(
     lane_of[pairs] = np.arange(len(pairs))
     found: dict[str, Any] | None = _core.repair_forwarding(
         taken.core(),
-        [taken.subnet.hosts[owner].switch for owner in destinations(taken.subnet)[1].tolist()],
+        roots_of(taken.subnet, destinations(taken.subnet)[1]),
         (old.following, lane_of[old.levels]),
         (lost, lane_of[lost_levels]),
         None if demand is None else demand.core(),

@@ -24,7 +24,7 @@ from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.risk import kept_levels, repair_after, single_parts
-from flitloom.tables.by_destination.tables import destinations, lanes_there, with_lanes
+from flitloom.tables.by_destination.tables import destinations, lanes_there, roots_of, with_lanes
 
 #: Switches of the largest fabrics that are searched.
 MOST = 128
@@ -221,7 +221,7 @@ def _best(tried: list[tuple[SubnetTables, Survival]]) -> tuple[SubnetTables, Sur
 
 def _apart(tables: SubnetTables) -> NDArray[np.bool_]:
     """By destination and switch, whether hosts at the switch send over cables."""
-    roots = np.array([tables.subnet.hosts[owner].switch for owner in tables.owners.tolist()])
+    roots = np.array(roots_of(tables.subnet, tables.owners))
     apart: NDArray[np.bool_] = roots[:, None] != np.arange(len(tables.subnet.switches))
     return apart & (np.array(tables.subnet.hosts_per_switch()) > 0)
 
@@ -235,7 +235,7 @@ def _searched(tables: SubnetTables, lanes: int, load: int, seed: int, looks: int
     subnet = tables.subnet
     found = _core.survive_forwarding(
         subnet.core(),
-        [subnet.hosts[owner].switch for owner in tables.owners.tolist()],
+        roots_of(subnet, tables.owners),
         tables.following,
         None if tables.demand is None else tables.demand.core(),
         max(1, lanes - tables.cover.kept(lanes)[0][0]),
@@ -284,7 +284,7 @@ def _on_more_lanes(tables: SubnetTables, lanes: int) -> list[SubnetTables]:
     turns in common.
     """
     subnet, apart = tables.subnet, _apart(tables)
-    roots = np.array([subnet.hosts[owner].switch for owner in tables.owners.tolist()])
+    roots = np.array(roots_of(subnet, tables.owners))
     known = np.unique(tables.levels[apart])
     lane = np.searchsorted(known, tables.levels)
     free = lanes - tables.cover.kept(lanes)[0][0] - len(known)

@@ -97,7 +97,7 @@ class ForwardingTables:
     @property
     def roots(self) -> list[int]:
         """The switch every destination hangs off."""
-        return [self.subnet.hosts[owner].switch for owner in self.owners]
+        return roots_of(self.subnet, self.owners)
 
     @property
     def used_lanes(self) -> int:
@@ -208,7 +208,7 @@ def read_tables(
         remarks,
         demand_of(subnet, lids, owners),
         undelivered=np.flatnonzero(~handed),
-        to_switches=routes_in(subnet, ports, following, [subnet.hosts[owner].switch for owner in owners]),
+        to_switches=routes_in(subnet, ports, following, roots_of(subnet, owners)),
     )
 
 
@@ -354,6 +354,11 @@ def destinations(subnet: Subnet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             lids.append(host.lid + offset)
             owners.append(index)
     return np.array(lids, dtype=np.int64), np.array(owners, dtype=np.int64)
+
+
+def roots_of(subnet: Subnet, owners: NDArray[np.int64]) -> list[int]:
+    """The switch that every destination hangs off, given the host that each belongs to."""
+    return [subnet.hosts[owner].switch for owner in owners.tolist()]
 
 
 def read_forwarding(
